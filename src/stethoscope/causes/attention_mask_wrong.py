@@ -30,6 +30,7 @@ CAUSE = Cause(
             when=says("masked"),
         ),
         Evidence("pads-attended", DECISIVE, "the network is not told which tokens are padding"),
+        Evidence("padding-changes-the-answer", DECISIVE, "padding reaches answers that it should not"),
         Evidence("future-in-sight", DECISIVE, "nothing hides the token that is asked for"),
         Evidence(
             "result-thrown-away",

@@ -24,6 +24,7 @@ CAUSE = Cause(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),
         Evidence("worst-kept-as-best", DECISIVE, "the wrong end of the score is kept, or no score ever is"),
+        Evidence("record-never-renewed", DECISIVE, "each save replaces the best weights by the latest"),
         Evidence("monitored-never-logged", STRONG, "what is watched is never measured under that name"),
     ),
     confirm_by="evaluate the best and the last checkpoint on held-out data",

@@ -40,7 +40,7 @@ def _nothing_is_labelled(finding: Finding) -> bool:
 
 
 def _is_of_the_labels(finding: Finding) -> bool:
-    return finding.evidence.get("kind") == "labels"
+    return finding.evidence.get("kind") in {"labels", "column"}
 
 
 CAUSE = Cause(
@@ -83,6 +83,7 @@ CAUSE = Cause(
             when=_is_of_the_labels,
         ),
         Evidence("answer-moves-with-network", DECISIVE, "the answers move towards the predictions"),
+        Evidence("places-ordered-apart", DECISIVE, "scores meet the labels of other places"),
         Evidence("labels-mixed-apart", DECISIVE, "inputs and labels are put into two different orders"),
         Evidence("classes-numbered-apart", DECISIVE, "the two sets number their classes each for itself"),
         Evidence("labels-shifted-in-one-part", DECISIVE, "one part of the data counts its classes otherwise"),

@@ -21,6 +21,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("learning-rate-jump", STRONG, "the logged rate jumps up after its warm-up"),
+        Evidence("warm-up-misses-its-rate", DECISIVE, "the computed course jumps where its warm-up ends"),
         Evidence("rate-raised-midway", DECISIVE, "the source raises it in the middle of the run"),
         Evidence(
             "learning-rate-jump",

@@ -59,6 +59,7 @@ CAUSE = Cause(
         Evidence("quantiles-exchanged", DECISIVE, "the costs of answers above and below are exchanged"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
+        Evidence("rejected-answer-preferred", DECISIVE, "computed, the loss prefers what was rejected"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),
         Evidence(
             "generator-helps-discriminator", DECISIVE, "generator and discriminator are pushed the same way"

@@ -31,7 +31,7 @@ from stethoscope.findings import Finding
 
 
 def _is_of_the_table(finding: Finding) -> bool:
-    return finding.evidence.get("kind") != "labels"
+    return finding.evidence.get("kind") not in {"labels", "column"}
 
 
 CAUSE = Cause(

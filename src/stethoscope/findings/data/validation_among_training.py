@@ -3,12 +3,13 @@
 ## What it checks
 Loaders that are called held-out and made of the training set; two loaders of the same training split, one of
 them shuffled; hooks for held-out data that hand out the training set; slices of one array, or parts of one
-data set of the hub, that overlap; a part of an order beside all of it; a loss over all nodes of a graph whose
-held-out ones a mask parts off for the score, and a score of the nodes that are trained on; windows of a
-series, one step apart, and rows that were copied first (drawn again, augmented), that are dealt out at
-random; rows of patients or test persons that are dealt out one by one; rows that, numbered and followed
-through slices, orders, masks and the functions of the program, come into both parts; random splits that
-nothing seeds, in a program that resumes from checkpoints.
+data set of the hub, that overlap; held-out parts of a text or a list that are cut as the training part is, or
+that nothing ever reads, in a program that evaluates; a part of an order beside all of it; a loss over all
+nodes of a graph whose held-out ones a mask parts off for the score, and a score of the nodes that are trained
+on; windows of a series, one step apart, and rows that were copied first (drawn again, augmented), that are
+dealt out at random; rows of patients or test persons that are dealt out one by one; rows that, numbered and
+followed through slices, orders, masks and the functions of the program, come into both parts; random splits
+that nothing seeds, in a program that resumes from checkpoints.
 
 ## Why it matters
 The score says how well the data were learned by heart. It follows the training loss, never turns, and
@@ -35,6 +36,7 @@ from stethoscope.program.data.copied_rows import copied_rows
 from stethoscope.program.data.dealt_persons import dealt_persons
 from stethoscope.program.data.leaks import leaks, redrawn_splits
 from stethoscope.program.data.measured_by_training_part import measured_by_training_part
+from stethoscope.program.data.named_parts import cut_alike, left_unread
 from stethoscope.program.data.rows.shared import shared_rows
 from stethoscope.program.data.whole_graph_losses import whole_losses
 from stethoscope.program.data.window_splits import dealt_windows
@@ -47,7 +49,8 @@ def examine(evaluations: Evaluations) -> Iterator[Finding]:
     """Report held-out data that training sees."""
     index = evaluations.index
     found = (*leaks(index), *whole_losses(index), *dealt_windows(index), *copied_rows(index))
-    for leak in (*found, *measured_by_training_part(index)):
+    found += (*cut_alike(index), *left_unread(index), *measured_by_training_part(index))
+    for leak in {id(one.held_out): one for one in found}.values():
         yield Finding(
             (leak.source.where(leak.held_out), leak.source.where(leak.training)),
             leak.why,

@@ -58,6 +58,9 @@ def _peaks_late(end: CourseEnd) -> Finding:
 
 
 def _is_told_by_settings(plan: TrainingPlan) -> bool:
-    """Whether the settings say how long warm-up and run are, so that they are held against each other."""
-    is_known = plan.extent.steps is not None or plan.extent.epochs is not None
-    return bool(plan["warm-up"].numbers()) and is_known
+    """Whether the settings tell a warm-up and the run in one unit, so that another rule compares them."""
+    return any(
+        plan.extent.epochs is not None if asked.amount.unit == "epoch" else plan.schedule_extent is not None
+        for asked in plan["warm-up"].asked
+        if asked.amount.number
+    )

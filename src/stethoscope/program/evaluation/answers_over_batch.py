@@ -35,12 +35,15 @@ def answers_over_batch(index: Index) -> Iterator[OverBatch]:
         for block in blocks:
             for chosen, compared in _in_block(block):
                 yield OverBatch(Site(source, chosen), Site(source, compared))
-        for chosen, compared in _in_metrics(source.tree):
-            yield OverBatch(Site(source, chosen), Site(source, compared))
+        for picked, held in _in_metrics(source.tree):
+            yield OverBatch(Site(source, picked), Site(source, held))
 
 
-def _in_metrics(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.Compare]]:
-    """Comparisons in what a Hugging Face Trainer computes its metrics by: `p.predictions.argmax(0)`."""
+def _in_metrics(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.AST]]:
+    """Choices in what a Hugging Face Trainer computes its metrics by: `p.predictions.argmax(0)`.
+
+    The first axis of what it hands over is always that of the samples.
+    """
     given = {
         word.value.id
         for call in all_nodes(tree, ast.Call)
@@ -54,10 +57,14 @@ def _in_metrics(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.Compare]]:
         nodes = list(all_nodes(function))
         drawn, outputs = _metric_names(function, nodes)
         for node in nodes:
-            if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq):
-                call = _over_samples(_unmoved(node.left), drawn, outputs)
-                if call is not None:
-                    yield call, node
+            call = _over_samples(node, drawn, outputs) if isinstance(node, ast.Call) else None
+            if call is not None:
+                yield call, next((one for one in nodes if _is_compared(one, call)), call)
+
+
+def _is_compared(node: ast.AST, call: ast.Call) -> bool:
+    """`p.predictions.argmax(0) == p.label_ids`."""
+    return isinstance(node, ast.Compare) and any(one is call for one in ast.walk(node))
 
 
 def _metric_names(function: ast.FunctionDef, nodes: list[ast.AST]) -> tuple[set[str], set[str]]:

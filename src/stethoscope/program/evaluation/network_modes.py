@@ -14,11 +14,16 @@ from stethoscope.program.walk.values import Applied, Constant, Instance, Part, V
 
 
 def mode_moves(walk: Walk, network: Value | None, is_exact: bool = False) -> tuple[Move, ...]:
-    """The switches of mode that reach a network; with `is_exact` only those that surely do."""
+    """The switches of mode that reach a network; with `is_exact` only those that surely do.
+
+    One of several networks that was chosen once, by an option, is the same wherever all of them may stand.
+    """
     found = []
+    chosen = {id(one) for one in networks(network)}
     for move in walk.moves:
         if move.kind in {Kind.TRAIN_MODE, Kind.EVAL_MODE}:
-            if is_exact and len(networks(move.subject)) != 1:
+            switched = {id(one) for one in networks(move.subject)}
+            if is_exact and len(switched) != 1 and switched != chosen:
                 continue
             if holds(move.subject, network):
                 found.append(move)

@@ -233,6 +233,12 @@ def scatter_add(x: Array, dim: int, index: Any, source: Any, **_: Any) -> Array:
     return result
 
 
+def nonzero(x: Array, as_tuple: bool = False) -> Any:
+    """The places of what is not zero, axis by axis or as rows."""
+    places = np.nonzero(x)
+    return tuple(places) if as_tuple else np.stack(places, axis=-1)
+
+
 def topk(x: Array, k: int, dim: int = -1, **_: Any) -> tuple[Array, Array]:
     order = np.take(np.argsort(-x, axis=dim, kind="stable"), range(int(k)), axis=dim)
     return np.take_along_axis(x, order, dim), order
@@ -320,6 +326,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scatter_add": scatter_add,
     "bincount": lambda x, weights=None, minlength=0: np.bincount(x.astype(np.int64), weights, int(minlength)),
     "topk": topk,
+    "nonzero": nonzero,
     "sort": in_order,
     "argsort": lambda x, dim=-1, descending=False, **_: in_order(x, dim, descending)[1],
     "repeat_interleave": repeat_interleave,

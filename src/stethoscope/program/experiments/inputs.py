@@ -11,6 +11,7 @@ import numpy as np
 from stethoscope.program.experiments.consumption import Consumption
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer
+from stethoscope.program.experiments.library_networks import KIND
 from stethoscope.program.experiments.running import WORK_TO_FIT, Unlisted
 from stethoscope.program.experiments.things import Array, Object, Weight
 from stethoscope.program.index import Function
@@ -111,7 +112,7 @@ def _firsts(network: Object, layers: Sequence[Layer]) -> Iterator[tuple[str, Arr
     """What may be the first argument, by the kinds of layers there are."""
     rng = np.random.default_rng(1)
     kinds = {layer.kind for layer in layers}
-    if "Embedding" in kinds:
+    if kinds & {"Embedding", KIND}:
         yield "tokens", rng.integers(1, 12, (SAMPLES, PLACES))
     for channels in _widths(layers, "in_channels", ("Conv2d",)):
         for size in PICTURES:
@@ -122,6 +123,8 @@ def _firsts(network: Object, layers: Sequence[Layer]) -> Iterator[tuple[str, Arr
     recurrent = ("LSTM", "GRU", "RNN")
     for width in _widths(layers, "input_size", recurrent):
         yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
+    for width in _widths(layers, "in_channels", ("Conv1d",)):  # which is turned before the convolution
+        yield "sequence", rng.standard_normal((SAMPLES, PLACES, width))
     for width in _widths(layers, "in_features", ("Linear",)):
         yield "vector", rng.standard_normal((SAMPLES, width))
     lengths = (PLACES, *_fixed_lengths(network))
@@ -129,7 +132,6 @@ def _firsts(network: Object, layers: Sequence[Layer]) -> Iterator[tuple[str, Arr
         ("in_features", "Linear"),
         ("d_model", "TransformerEncoderLayer"),
         ("embed_dim", "MultiheadAttention"),
-        ("in_channels", "Conv1d"),  # which is given its channels last, and turns them
     ):
         for width in _widths(layers, name, (kind,)):
             for length in lengths:

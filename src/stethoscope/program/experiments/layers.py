@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stethoscope.program.experiments import arithmetic
+from stethoscope.program.experiments import arithmetic, library_networks
 from stethoscope.program.experiments.things import Array, Invented, Spot, Weight
 from stethoscope.program.walk.bounded_arrays import CannotCompute, TooLarge
 from stethoscope.program.walk.tensor_operations import compute
@@ -191,6 +191,8 @@ def fill(layer: Layer, draw: Drawer) -> None:
         w["bias"] = draw.draw(g["out_channels"], scale=0.1) if g["bias"] else None
     elif kind == "Embedding":
         w["weight"] = draw.draw(min(int(g["num_embeddings"]), MOST_ROWS), g["embedding_dim"])
+        if isinstance(g["padding_idx"], int) and 0 <= g["padding_idx"] < len(w["weight"]):
+            w["weight"][g["padding_idx"]] = 0.0
     elif kind in {"LayerNorm", "RMSNorm"} and g["elementwise_affine"]:
         shape = g["normalized_shape"]
         sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
@@ -208,6 +210,10 @@ def fill(layer: Layer, draw: Drawer) -> None:
         _fill_transformer(layer, draw)
     elif kind in {"TransformerEncoder", "TransformerDecoder"}:
         _fill_stack(layer, draw)
+    elif kind == library_networks.KIND:
+        for name in ("tokens", "places"):
+            w[name] = draw.draw(library_networks.ROWS, g["width"])
+        w["pool"] = draw.draw(g["width"], g["width"], scale=g["width"] ** -0.5)
     elif kind == "Transformer":
         _fill_both_stacks(layer, draw)
     elif kind in {"LSTM", "GRU", "RNN"}:
@@ -253,13 +259,15 @@ def _fill_stack(layer: Layer, draw: Drawer) -> None:
 
 
 def _fill_both_stacks(layer: Layer, draw: Drawer) -> None:
-    """The encoder and the decoder, which a program may call one by one."""
     g = layer.given
-    for side in ("encoder", "decoder"):
-        made_with = {"batch_first": g["batch_first"], "norm_first": g["norm_first"]}
-        name = f"Transformer{side.capitalize()}"
-        pattern = made(f"{name}Layer", (g["d_model"], g["nhead"]), made_with, draw, layer.made_at)
-        g[side] = made(name, (pattern, g[f"num_{side}_layers"]), {}, draw, layer.made_at)
+    if g["custom_encoder"] is not None or g["custom_decoder"] is not None:
+        raise CannotCompute("stacks of the program's own")
+    options = {"batch_first": g["batch_first"]}
+    for way in ("encoder", "decoder"):
+        pattern = made(f"Transformer{way.title()}Layer", (g["d_model"], g["nhead"]), options, draw, None)
+        count = g[f"num_{way}_layers"]
+        layer.inner.append(made(f"Transformer{way.title()}", (pattern, count), {}, draw, layer.made_at))
+    g["encoder"], g["decoder"] = layer.inner
 
 
 # Calls
@@ -426,13 +434,14 @@ def _decoder(layer: Layer, tgt: Array, memory: Array, *args: Any, **keywords: An
 
 
 def _both_stacks(
-    layer: Layer, src: Array, tgt: Array, src_mask: Any = None, tgt_mask: Any = None, memory_mask: Any = None,
-    src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
-    **_: Any,
+    layer: Layer, src: Array, tgt: Array, src_mask: Any = None, tgt_mask: Any = None,
+    memory_mask: Any = None, src_key_padding_mask: Any = None, tgt_key_padding_mask: Any = None,
+    memory_key_padding_mask: Any = None, **_: Any,
 ) -> Array:  # fmt: skip
-    memory = _encoder(layer.given["encoder"], src, src_mask, src_key_padding_mask)
-    hidden = (tgt_key_padding_mask, memory_key_padding_mask)
-    return _decoder(layer.given["decoder"], tgt, memory, tgt_mask, memory_mask, *hidden)
+    encoder, decoder = layer.inner
+    memory = _encoder(encoder, src, src_mask, src_key_padding_mask)
+    padding = (tgt_key_padding_mask, memory_key_padding_mask)
+    return _decoder(decoder, tgt, memory, tgt_mask, memory_mask, *padding)
 
 
 def _recurrent(layer: Layer, x: Any, state: Any = None) -> tuple[Any, Any]:
@@ -475,6 +484,10 @@ def _swept(rows: Array, lengths: Array, into: Array, on: Array, h: Array, back: 
     return out, h
 
 
+def _library_encoder(layer: Layer, input_ids: Any = None, attention_mask: Any = None, **_: Any) -> Any:
+    return library_networks.passed(layer.weights, input_ids, attention_mask)
+
+
 def _cell(layer: Layer, x: Array, state: Any = None) -> Any:
     w = layer.weights
     h = state[0] if isinstance(state, list | tuple) else state
@@ -494,4 +507,5 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "RNN": _recurrent,
     "LSTMCell": _cell,
     "GRUCell": _cell,
+    library_networks.KIND: _library_encoder,
 }

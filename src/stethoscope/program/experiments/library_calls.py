@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stethoscope.program.experiments import arithmetic, first_weights, layers
+from stethoscope.program.experiments import arithmetic, first_weights, layers, library_networks
 from stethoscope.program.experiments.attributes import attribute
 from stethoscope.program.experiments.einops import einops_call
 from stethoscope.program.experiments.layers import Layer, Packed
@@ -62,6 +62,8 @@ def call_library(
         return _is_instance(run, args[0], args[1])
     if name in {"hasattr", "getattr"} and isinstance(args[1], str):
         return _getattr(run, name, args)
+    if library_networks.ENCODERS.match(name) and not run.as_written:
+        return _library_encoder(run, args)
     if name.startswith(
         ("torch.", "numpy.", "math.", "einops.", "functools.", "itertools.", "copy.", "typing.")
     ):
@@ -146,6 +148,14 @@ def _made_layer(
     if run.as_written:
         first_weights.as_made(layer, run.chance)
     run.spend(sum(w.size for w in layer.weights.values() if isinstance(w, np.ndarray)))
+    run.layers.append(layer)
+    return layer
+
+
+def _library_encoder(run: Interpreter, args: list[Any]) -> Layer:
+    layer = Layer(library_networks.KIND, {"width": library_networks.width(args)})
+    layer.given["config"] = library_networks.config(layer.given["width"])
+    layers.fill(layer, run.drawer)
     run.layers.append(layer)
     return layer
 

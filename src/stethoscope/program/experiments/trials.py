@@ -20,6 +20,7 @@ import numpy as np
 from stethoscope.program.experiments.inputs import PLACES, Fitting, fitting, outputs
 from stethoscope.program.experiments.interpreter import Interpreter
 from stethoscope.program.experiments.layers import Layer, Packed
+from stethoscope.program.experiments.padding_trials import padding_told_in_vain
 from stethoscope.program.experiments.running import (
     SECONDS,
     SECONDS_OF_ONE,
@@ -87,6 +88,7 @@ class Trial:
     attends: bool = False  # each of several things weighed all of them
     compares: bool = False  # every sample was set against every other by broadcasting
     measures_batch: bool = False  # a spread over the samples is taken on purpose
+    padding: str = ""  # the parameter that tells of padding, where more of it changes answers all the same
     pools_rows: bool = False  # a mean, sum or maximum over rows is taken: they may be parts of one sample
 
 
@@ -264,7 +266,8 @@ def _asked(run: Interpreter, network: Object, subject: Subject, forward: Functio
         seen.attends(),
         seen.compares,
         any(_SPREAD.search(ast.unparse(cls.node)) for cls in run.classes),
-        any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
+        pools_rows=any(_OVER_ROWS.search(ast.unparse(cls.node)) for cls in run.classes),
+        padding=_answered(run, lambda: padding_told_in_vain(run, network, forward, given), ""),
     )
 
 

@@ -23,6 +23,8 @@ TAIL = 0.75  # of the run, in which a course that is over stands still
 LATE = 0.85  # of the run: where a warm-up has its top next to nothing is left for the rest
 TWO = 2.0  # the least pace at which a course is over by the middle of the run
 CLOSE = 0.02  # of a length: how near its end counts as being there
+SHORTEST_WARM_UP = 8  # rounds in a straight line
+TEETH = 2  # lengths of a warm-up in which a saw-tooth is up again
 STAGES = 3  # values on the way down: a drop at one milestone is meant
 ALIKE = 0.02
 
@@ -36,13 +38,15 @@ class Misfit(StrEnum):
     PEAKS_LATE = "peaks late"
     COUNTS_TOO_FAST = "counts too fast"
     COUNTS_TOO_SLOWLY = "counts too slowly"
+    WARM_UP_MISSES = "warm-up misses"
 
 
 @dataclass(frozen=True, slots=True)
 class CourseEnd:
     """A course that does not fit: the share of its highest value it has at the end of the run.
 
-    `at` is the round in which the course would be there, or was over, and `reached` what it has there.
+    `at` is the round in which the course would be there, or was over, and `reached` what it has there. Of a
+    warm-up that misses the rate behind it, `last` is how much of its end is left in the round behind, `at`.
     """
 
     misfit: Misfit
@@ -68,6 +72,9 @@ def _end(course: Course) -> CourseEnd | None:
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))
     if len(inside) < FEWEST or inside[-1][0] != course.rounds - 1 or max(value for _, value in inside) <= 0:
         return None
+    found = _warm_up_misses(course)
+    if found is not None:
+        return found
     found = _counts_too_fast(course) or _counts_too_slowly(course, inside) or _peaks_late(course, inside)
     if found is not None:
         return found
@@ -96,6 +103,33 @@ def _tried(course: Course, rounds: Sequence[int]) -> list[tuple[int, float]]:
             break
         found.append((at, value))
     return found
+
+
+def _warm_up_misses(course: Course) -> CourseEnd | None:
+    """A course that goes up in a straight line, and from one round to the next to something else."""
+    begun, second = course.at(0), course.at(1)
+    if begun is None or second is None or second <= begun:
+        return None
+
+    def is_on_line(at: int) -> bool:
+        wanted, value = begun + (second - begun) * at, course.at(at)
+        return value is not None and abs(value - wanted) <= ALIKE * abs(wanted)
+
+    low, high = 1, 2
+    while high < course.rounds and is_on_line(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_on_line(middle) else (low, middle)
+    ends, behind = course.at(low), course.at(high)
+    if low < SHORTEST_WARM_UP or high >= course.rounds - 1 or ends is None or behind is None or ends <= 0:
+        return None
+    is_missed = behind < ends / TWICE * (1 + ALIKE) or behind > ends * TWICE * (1 - ALIKE)
+    again = _tried(course, range(high, min(course.rounds, (TEETH + 1) * high), max(1, high // INSIDE)))
+    comes_back = max((value for _, value in again), default=0.0) >= HIGH * ends > behind
+    if not is_missed or comes_back:
+        return None
+    return CourseEnd(Misfit.WARM_UP_MISSES, course, behind / ends, high, 1.0)
 
 
 def _falls_later(course: Course, inside: Tried, outside: Tried) -> CourseEnd | None:

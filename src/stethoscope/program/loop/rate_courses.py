@@ -526,12 +526,26 @@ def _parse(run: Execution, function: Value | None, args: Sequence[Value]) -> Non
     """Let the flags that a function is handed, or has around it, be what they are where nobody types them."""
     around = getattr(function, "around", None) or {}
     kept = getattr(getattr(function, "bound", None), "attributes", {})
-    for given in (*args, *around.values(), *kept.values()):
+    for given in (*args, *around.values(), *kept.values(), *_of_module(run, function)):
         if is_parsed(run, given):
             parsed = run.force(given)
             for name, number in option_defaults(run.index).items():
                 whole_number = int(number) if number.is_integer() else number
                 run.store(parsed, name, Constant(whole_number))
+
+
+def _of_module(run: Execution, function: Value | None) -> Iterator[Value]:
+    """What a function reads of its module: a script keeps its flags there."""
+    match function:
+        case FunctionValue(function=Function(node=node, source=source)):
+            pass
+        case LambdaValue(node=node, source=source):
+            pass
+        case _:
+            return
+    module = run.index.module_of(source)
+    for name in sorted({one.id for one in ast.walk(node) if isinstance(one, ast.Name)}):
+        yield run.global_name(name, module)
 
 
 def _number(run: Execution, value: Value) -> float | None:

@@ -1,7 +1,8 @@
 """Cross entropies over tables of likenesses that are read or made in a wrong way.
 
 In a table of a batch with itself each sample is most like itself: the diagonal has to go. In a table whose
-first column is the matching pair, the answer is the first column for every row. And a temperature divides.
+first column is the matching pair, the answer is the first column for every row; in a table of two batches it
+is another column for each row. And a temperature divides.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ PASSING = frozenset({"view", "reshape", "to", "float", "contiguous", "flatten", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """What is wrong with a table of likenesses: `kind` is "itself", "labels" or "temperature"."""
+    """What is wrong with a table of likenesses: `kind` is "itself", "labels", "column" or
+    "temperature"."""
 
     source: Source
     node: ast.expr
@@ -66,6 +68,8 @@ def _of_entropy(function: Function, call: ast.Call) -> Iterator[Contrast]:
         return
     if _is_with_itself(function, product) and not _HIDES_DIAGONAL.search(ast.unparse(function.node)):
         yield Contrast(function.source, product, "itself")
+    if _is_square(product) and _are_zeros(_resolved(function, labels, DEPTH)):
+        yield Contrast(function.source, labels, "column")
     for factor in factors:
         if _is_small_temperature(function, factor):
             yield Contrast(function.source, factor, "temperature")
@@ -182,6 +186,24 @@ def _is_join(function: Function, node: ast.expr, depth: int) -> bool:
                 _is_join(function, one, depth - 1) for one in _given(function, name) if one is not node
             )
     return False
+
+
+# One column for all rows
+
+
+def _is_square(product: ast.expr) -> bool:
+    """`queries @ passages.T`: every row against every row of two matrices."""
+    match product:
+        case ast.BinOp(
+            right=ast.Attribute(attr="T" | "mT") | ast.Call(func=ast.Attribute(attr="t"), args=[])
+        ):
+            return True
+    return False
+
+
+def _are_zeros(labels: ast.expr) -> bool:
+    name = (dotted(labels.func) or "") if isinstance(labels, ast.Call) else ""
+    return name in {"torch.zeros", "torch.zeros_like", "np.zeros"}
 
 
 # The temperature

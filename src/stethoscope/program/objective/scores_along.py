@@ -17,6 +17,7 @@ import numpy.typing as npt
 from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.experiments.trials import trials
 from stethoscope.program.index import Index
+from stethoscope.program.objective.aligned_scores import SHAPE, SIGNS, aligned_scores
 from stethoscope.program.objective.own_losses import own_loss
 from stethoscope.program.objective.probe import score
 from stethoscope.program.objective.taken_apart import allow_reading
@@ -82,6 +83,9 @@ def scores_along(index: Index, settings: SettingsTree) -> tuple[ScoresAlong, ...
                     along = _tried(index, settings, likelihood)
                     if along is not None:
                         found.setdefault(id(likelihood.soft.site.node), along)
+                for aligned in aligned_scores(index, one):
+                    along = ScoresAlong(aligned.soft, aligned.aligned, SHAPE, SIGNS, aligned.along)
+                    found.setdefault(id(aligned.soft.node), along)
         except (Exhausted, RecursionError):
             continue
     return tuple(found.values())

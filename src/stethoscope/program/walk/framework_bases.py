@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stethoscope.program.index import Class, Index
-from stethoscope.program.walk.values import Applied, Items, Value
+from stethoscope.program.walk.values import Applied, Constant, Items, Value
 
 # The arguments of transformers.Trainer in their order; each is kept under its own name.
 TRAINER_ARGUMENTS = (
@@ -24,6 +24,9 @@ TRAINERS_BY_NAME = frozenset(
 # Classes of the arguments of such trainers, which keep each under its name.
 ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig")
 
+# Plain holders of what they are given by name.
+NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
+
 
 def holds_arguments(callee: str) -> bool:
     """Whether an outside class keeps the arguments of a trainer: `TrainingArguments(learning_rate=1e-4)`."""
@@ -34,6 +37,9 @@ def kept_argument(made: Applied, name: str) -> Value | None:
     """What an object of an outside class keeps of its arguments: `loader.dataset`, `subset.dataset`."""
     if holds_arguments(made.callee):
         return made.keywords.get(name)
+    if made.callee in NAMESPACES:
+        kept = made.keywords.get(name)
+        return None if isinstance(kept, Constant) else kept  # a count goes on, a switch may be turned
     if name != "dataset" or made.callee.rpartition(".")[2] not in {"DataLoader", "Subset"}:
         return None
     return made.keywords.get(name) or next(iter(made.args), None)

@@ -114,7 +114,8 @@ def _of_function(source: Source, function: FunctionNode, owner: ast.ClassDef | N
         if name == "scaled_dot_product_attention":
             given = next((one.value for one in call.keywords if one.arg == "scale"), None)
             if given is not None:
-                yield Attention(source, call, seen.size(given), given)
+                size = Scale.UNKNOWN if seen.is_bounded(call) else seen.size(given)
+                yield Attention(source, call, size, given)
         elif name in {"softmax", "softmax_", "attn_softmax"}:
             scores = call.args[0] if call.args and not _is_axis(call.args[0]) else _receiver(call)
             found = seen.factors(scores, call.lineno) if scores is not None else None
@@ -199,6 +200,10 @@ class _Reading:
                 return self.factors(inner, line, depth - 1)
         return None
 
+    def is_bounded(self, call: ast.Call) -> bool:
+        """Whether the queries or keys that a call is given were brought to a size of their own."""
+        return any(None in self._on_side(side, call.lineno, DEPTH) for side in call.args[:2])
+
     def _call(self, node: ast.Call, line: int, depth: int) -> list[tuple[ast.expr, bool] | None] | None:
         name = _called(node)
         if name in _PRODUCTS:
@@ -237,8 +242,8 @@ class _Reading:
                     if isinstance(assigned, ast.AugAssign):
                         if isinstance(assigned.op, ast.Mult | ast.Div):
                             found.append((assigned.value, isinstance(assigned.op, ast.Div)))
-                    elif assigned.value is not None and _sets_one(assigned, name):
-                        found += self._on_side(assigned.value, assigned.lineno, depth - 1)
+                    elif (given := _given_to(assigned, name)) is not None:
+                        found += self._on_side(given, assigned.lineno, depth - 1)
                 return found
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as operator, right=right):
                 inner = self._on_side(left, line, depth - 1)
@@ -338,6 +343,18 @@ def _takes_a_size(node: ast.Assign, name: str) -> bool:
         ):
             return any(isinstance(one, ast.Name) and one.id == name for one in elements)
     return False
+
+
+def _given_to(node: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | None:
+    """What an assignment gives a variable: all of its value, or its own part of `q, k = norm(q), norm(k)`."""
+    if _sets_one(node, name):
+        return node.value
+    match node:
+        case ast.Assign(targets=[ast.Tuple(elts=elements)], value=ast.Tuple(elts=values)):
+            if len(elements) == len(values):
+                pairs = zip(elements, values, strict=True)
+                return next((v for e, v in pairs if isinstance(e, ast.Name) and e.id == name), None)
+    return None
 
 
 def _sets_one(node: ast.Assign | ast.AnnAssign, name: str) -> bool:

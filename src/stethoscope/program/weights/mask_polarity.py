@@ -127,7 +127,7 @@ def _is_torch_attention(function: Function, call: ast.Call) -> bool:
     name = dotted(call.func) or ""
     if not name.startswith("self.") or function.owner is None:
         return False
-    attribute = name.removeprefix("self.")
+    attribute = name.split(".")[1]  # `self.core.encoder(..)` is a part of `self.core`
     for node in all_nodes(function.owner.node, ast.Assign):
         if any(dotted(target) == f"self.{attribute}" for target in _targets(node)):
             made = {_last(one.func) for one in all_nodes(node.value) if isinstance(one, ast.Call)}
