@@ -84,6 +84,12 @@ CAUSE = Cause(
         Evidence("classes-numbered-apart", DECISIVE, "the two sets number their classes each for itself"),
         Evidence("labels-shifted-in-one-part", DECISIVE, "one part of the data counts its classes otherwise"),
         Evidence("targets-moved-apart", DECISIVE, "inputs and targets are cropped or turned apart"),
+        Evidence(
+            "blended-with-itself",
+            DECISIVE,
+            "inputs are mixed and their labels are not",
+            when=says("averages", False),
+        ),
         Evidence("targets-show-other-places", DECISIVE, "inputs and targets show different places"),
         Evidence("classes-mixed-by-resize", DECISIVE, "a resize makes classes that nobody drew"),
         Evidence("below-trivial-baseline", MODERATE, "validation never beats guessing", when=_at_chance),
