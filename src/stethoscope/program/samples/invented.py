@@ -25,29 +25,31 @@ class Scene:
     of_target: int = 1
     classes: tuple[int, int] | None = None
     ratio: int = 1  # how much larger a target is
+    zoom: int = 1  # how much larger both are than they need to be
 
     def pictures(self) -> Callable[[str, bool], Array]:
         """What a file of a role holds, in one channel or three."""
 
         def picture(role: str, is_colour: bool) -> Array:
             if role == "target" and self.classes is not None:
-                label = np.where(_bits(self.of_target), *self.classes[::-1]).astype(np.uint8)
+                bits = _bits(self.of_target, self.zoom)
+                label = np.where(bits, *self.classes[::-1]).astype(np.uint8)
                 return np.stack([label] * 3, -1) if is_colour else label
-            shown = _shown(self.of_target if role == "target" else self.of_input)
+            shown = _shown(self.of_target if role == "target" else self.of_input, self.zoom)
             return shown if role == "target" else _smaller(shown, self.ratio)
 
         return picture
 
 
-def _bits(number: int) -> Array:
+def _bits(number: int, zoom: int) -> Array:
     rng = np.random.default_rng(number)
     rows, columns = (np.tile(BLOCKS, side // sum(BLOCKS)) for side in (HEIGHT, WIDTH))
     bits = rng.random((len(rows), len(columns))) < 0.5
-    return np.repeat(np.repeat(bits, rows, 0), columns, 1)
+    return np.repeat(np.repeat(bits, rows * zoom, 0), columns * zoom, 1)
 
 
-def _shown(number: int) -> Array:
-    levels = np.where(_bits(number), BRIGHT, DARK)
+def _shown(number: int, zoom: int) -> Array:
+    levels = np.where(_bits(number, zoom), BRIGHT, DARK)
     return np.stack([levels + more for more in OF_CHANNELS], -1).astype(np.uint8)
 
 

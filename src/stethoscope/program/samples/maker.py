@@ -62,6 +62,9 @@ class Maker(Interpreter):
         self.read_as: list[frozenset[str]] = []  # the words that it goes by
         self.resizes: list[Spot] = []  # that mix neighbouring places
         self.unmixed: set[ast.AST] = set()  # resizes that are to take the nearest place instead
+        # Whether what moves places in an unknown way leaves a picture as it is, and failures are passed over:
+        # then places mean nothing, and the range of its numbers still does.
+        self.is_loose = False
 
     # Objects of which little is known
 
@@ -129,6 +132,12 @@ class Maker(Interpreter):
 
     # Statements and expressions
 
+    def _block(self, body: Sequence[ast.stmt], frame: Frame) -> None:
+        if self.is_loose:
+            self._as_far_as_known(body, frame)
+        else:
+            super()._block(body, frame)
+
     def _statement(self, node: ast.stmt, frame: Frame) -> None:
         match node:
             case ast.With(items=items, body=body):
@@ -166,10 +175,22 @@ class Maker(Interpreter):
                 if any_unknown(sides):
                     return joined(*sides)
                 return binary(self, op, *sides, Spot(frame.module.source, node))
+            case ast.Tuple(elts=elements) if self.is_loose:
+                return tuple(self._if_known(one, frame) for one in elements)
+            case ast.Dict(keys=keys, values=values) if self.is_loose and None not in keys:
+                return {
+                    ast.unparse(k): self._if_known(v, frame) for k, v in zip(keys, values, strict=True) if k
+                }
             case ast.JoinedStr(values=values):
                 parts = [self.value(one, frame) for one in values]
                 return joined(*parts) if any_unknown(parts) else "".join(map(str, parts))
         return super().value(node, frame)
+
+    def _if_known(self, node: ast.expr, frame: Frame) -> Any:
+        try:
+            return self.value(node, frame)
+        except (CannotCompute, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+            return Anything()
 
     def _attribute(self, base: Any, name: str) -> Any:
         if isinstance(base, Anything):
@@ -308,6 +329,8 @@ class Maker(Interpreter):
             return self._of_transforms(name, args, keywords, spot)
         if name == "len" and any_unknown(args):
             return _UNREAD
+        if self.is_loose and args and isinstance(args[0], np.ndarray | Photo) and _may_only_move(name):
+            return args[0]
         if any_unknown((*args, *keywords.values())):
             return joined(*args, *keywords.values())
         found = self._of_arrays(name, last, args, keywords, spot)
@@ -415,6 +438,11 @@ class Maker(Interpreter):
             self.resizes.append(spot)
             how = NEAREST if spot.node in self.unmixed else how
         return resized(x, int(height), int(width), how, first)
+
+
+def _may_only_move(name: str) -> bool:
+    """Whether a function of a library moves what is in a picture, and leaves its numbers in their range."""
+    return name.startswith(("cv2.", "scipy.ndimage.", "skimage.transform.")) and "norm" not in name.lower()
 
 
 def _name_of(told: Any) -> str:

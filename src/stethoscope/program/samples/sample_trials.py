@@ -10,7 +10,7 @@ import ast
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
 from stethoscope.program.samples.anything import RATIOS, Circumstances, roles_of
-from stethoscope.program.samples.invented import CLASSES, Scene
+from stethoscope.program.samples.invented import CLASSES, HEIGHT, WIDTH, Scene
 from stethoscope.program.samples.luck import Luck
 from stethoscope.program.samples.maker import Maker
 from stethoscope.program.samples.photos import Photo
@@ -34,11 +34,14 @@ READING = ("imread(", "Image.open(", "read_image(", "decode_image(", "_loader(")
 SECONDS = 1.5  # for all data sets of a program
 SECONDS_OF_ONE = 0.8
 DRAWS = 16
+FEWER_DRAWS = 10  # of large pictures
+TRIED_FOR_CLASSES = (0, 1, 2, 3, "low")
 STEPS = 20_000  # of one sample
 ALIKE = 0.85  # correlation of two that show the same scene; noise, colours and resizes leave this much
 UNLIKE = 0.45
 FEWEST_UNLIKE = 3
 FEWEST_PLACES = 64
+LARGEST_ZOOM = 6
 LARGEST = 300.0  # of what is standardised: numbers up to 255 are not, and those up to 1 end near 3
 NARROWEST = 0.04  # from dark to bright: a picture that was divided by 255 twice
 SIDES: tuple[Any, ...] = (64, (48, 64), 24, (24, 32))
@@ -76,13 +79,14 @@ class _Setup:
     deadline: float
     unmixed: set[ast.AST] = field(default_factory=set)
     roles: tuple[str, ...] = ()
+    is_loose: bool = False
     last: Maker | None = None
 
     def sample(self, luck: int | str, scene: Scene | None = None) -> list[Array] | None:
         """The arrays of one sample; None where it cannot be made."""
         maker = Maker(self.index, self.about, Luck(luck), (scene or self.scene).pictures())
         maker.steps, maker.deadline, maker.unmixed = STEPS, self.deadline, self.unmixed
-        maker.roles = self.roles
+        maker.roles, maker.is_loose = self.roles, self.is_loose
         self.last = maker
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -120,14 +124,27 @@ def _text(index: Index) -> str:
 def _tried(index: Index, cls: Class, function: Function, deadline: float) -> SampleTrial | None:
     for setup in _setups(index, cls, function, deadline):
         pair = _pair(setup)
+        if pair is not None:
+            setup.scene = replace(setup.scene, zoom=_zoom(setup, pair[0]))
         trial = _judged(setup, *pair) if pair is not None else None
         if trial is not None and trial.draws:
             return trial
     for setup in _setups(index, cls, function, deadline):
-        found = setup.sample(0)
-        if found and setup.last is not None and len(setup.last.reads) == 1:
-            return SampleTrial(cls, function, 0, 0, None, False, _reach(setup, found[0]))
+        setup.is_loose = True
+        found, other = setup.sample(0), setup.sample(0, replace(setup.scene, of_input=2, of_target=2))
+        for one, changed in zip(found or (), other or (), strict=False):
+            if _differs(one, changed):
+                return SampleTrial(cls, function, 0, 0, None, False, _reach(one))
     return None
+
+
+def _zoom(setup: _Setup, of_input: int) -> int:
+    """How much larger pictures have to be for a crop to lie inside of them."""
+    found = setup.sample("low")
+    if found is None or len(found) <= of_input or (plain := _gray(found[of_input])) is None:
+        return 1
+    needed = max(plain.shape[0] / HEIGHT, plain.shape[1] / WIDTH) * setup.scene.ratio
+    return min(int(needed) + 1, LARGEST_ZOOM) if needed > 1 else 1
 
 
 def _setups(index: Index, cls: Class, function: Function, deadline: float) -> Iterator[_Setup]:
@@ -214,7 +231,7 @@ def _judged(setup: _Setup, of_input: int, of_target: int) -> SampleTrial:
     turned: list[bool] = []
     reach: tuple[float, float] | None = None
     mixed: Spot | None = None
-    for luck in (*range(DRAWS), "low", "high"):
+    for luck in (*range(DRAWS if setup.scene.zoom == 1 else FEWER_DRAWS), "low", "high"):
         found = setup.sample(luck)
         if found is None or len(found) <= max(of_input, of_target):
             continue
@@ -222,8 +239,8 @@ def _judged(setup: _Setup, of_input: int, of_target: int) -> SampleTrial:
         score = _likeness(seen, wanted)
         alike += [score] if score is not None else []
         turned.append(_is_turned(seen, wanted) if setup.scene.classes is None else False)
-        reach = reach or _reach(setup, seen)
-        mixed = mixed or _mixed(setup, luck, of_target, wanted)
+        reach = reach or _reach(seen)
+        mixed = mixed or (_mixed(setup, luck, of_target, wanted) if luck in TRIED_FOR_CLASSES else None)
     apart = sum(score < UNLIKE for score in alike)
     is_able = any(score > ALIKE for score in alike) and apart >= FEWEST_UNLIKE
     return SampleTrial(
@@ -287,7 +304,7 @@ def _is_turned(seen: Array, wanted: Array) -> bool:
     return list(np.argsort(seen.mean((1, 2)))) != list(np.argsort(wanted.mean((1, 2))))
 
 
-def _reach(setup: _Setup, seen: Array) -> tuple[float, float] | None:
+def _reach(seen: Array) -> tuple[float, float] | None:
     """From where to where the numbers of an input go, where no network is meant to see that."""
     low, high = float(seen.min()), float(seen.max())
     is_standardised = low < 0 or (high > 260)
