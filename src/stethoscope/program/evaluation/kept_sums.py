@@ -105,11 +105,9 @@ def _takes_whole(call: ast.Call, name: str) -> bool:
     """`torch.cat(self.outputs)`, `torch.cat([e for e, _ in self.outputs])`: all of a list at once."""
     if bare_name(call) not in {"cat", "stack", "concatenate", "concat", "mean", "vstack", "hstack"}:
         return False
-    over = [
-        generator.iter
-        for one in all_nodes(call, ast.ListComp, ast.GeneratorExp)
-        for generator in one.generators
-    ]
+    rounds = [one.generators for one in all_nodes(call, ast.ListComp)]
+    rounds += [one.generators for one in all_nodes(call, ast.GeneratorExp)]
+    over = [generator.iter for generators in rounds for generator in generators]
     return any(ast.unparse(one) == name for one in (*call.args, *over))
 
 

@@ -24,6 +24,13 @@ MORE_TARGETS = frozenset({
     "fine", "gtfine", "mask", "anno", "ann", "lab", "disparity", "disp", "normals", "parsing", "matte",
     "alpha", "lbl", "segs", "msk",
 })
+# Pictures that are held against each other as they are, and need not show the same places.
+COMPARED = frozenset({"source", "src"})
+# Targets between whose numbers others lie.
+GRADUAL = frozenset({
+    "depth", "depths", "disparity", "disp", "alpha", "matte", "normals", "density", "saliency", "heatmap",
+    "flow", "height", "intensity", "thermal",
+})
 # fmt: on
 IGNORE = 255
 
@@ -100,7 +107,7 @@ def roles_of(read_as: Sequence[frozenset[str]]) -> tuple[str, ...]:
 def role_of(known: frozenset[str]) -> str:
     """Whether words speak of an input or of a target, "" where they say neither or both."""
     is_target = bool(known & (TARGET_WORDS | MORE_TARGETS))
-    is_input = bool(known & (INPUT_WORDS | MORE_INPUTS))
+    is_input = bool(known & ((INPUT_WORDS | MORE_INPUTS) - COMPARED))
     if is_target:
         return "target"
     return "input" if is_input else ""

@@ -13,6 +13,7 @@ HEIGHT, WIDTH = 96, 128
 BLOCKS = (7, 10, 9, 6)  # sides of what a scene is made of: no resize meets all of its edges
 DARK, BRIGHT = 50, 190
 OF_CHANNELS = (0, 15, 30)  # what is added to red, green and blue
+BRIGHTEST = BRIGHT + max(OF_CHANNELS)
 # Numbers of the two classes: as files of masks, of labels and of Cityscapes have them.
 CLASSES = ((0, 255), (0, 1), (7, 26), (1, 2))
 
@@ -57,4 +58,4 @@ def _smaller(x: Array, ratio: int) -> Array:
     if ratio == 1:
         return x
     blocks = x.reshape(x.shape[0] // ratio, ratio, x.shape[1] // ratio, ratio, 3)
-    return np.round(blocks.mean((1, 3))).astype(np.uint8)
+    return np.asarray(np.round(blocks.mean((1, 3))), dtype=np.uint8)

@@ -74,7 +74,7 @@ class Maker(Interpreter):
         init = self.index.method(cls, "__init__")
         if init is None:
             return made
-        names = {"self": made, init.parameters[0]: made}
+        names: dict[str, Any] = {"self": made, init.parameters[0]: made}
         spec = init.node.args
         positional = [*spec.posonlyargs, *spec.args]
         defaults = dict(zip([a.arg for a in reversed(positional)], reversed(spec.defaults), strict=False))

@@ -38,7 +38,7 @@ def resized(x: Array, height: int, width: int, how: str, first: bool) -> Array:
     if how == NEAREST:
         picked_rows = np.minimum(np.floor(at_rows + 0.5), rows - 1).astype(np.int64)
         picked_columns = np.minimum(np.floor(at_columns + 0.5), columns - 1).astype(np.int64)
-        return np.take(np.take(x, picked_rows, axes[0]), picked_columns, axes[1])
+        return np.asarray(np.take(np.take(x, picked_rows, axes[0]), picked_columns, axes[1]))
     blended = _blended(_blended(x.astype(np.float64), at_rows, axes[0]), at_columns, axes[1])
     return np.round(blended).astype(x.dtype) if x.dtype.kind in "iub" else blended
 
@@ -67,7 +67,7 @@ def gray(x: Array) -> Array:
     if x.ndim != 3 or x.shape[2] != 3:
         return x
     mixed = x.astype(np.float64) @ np.array([0.299, 0.587, 0.114])
-    return np.round(mixed).astype(x.dtype) if x.dtype.kind in "iu" else mixed
+    return np.asarray(np.round(mixed), dtype=x.dtype) if x.dtype.kind in "iu" else np.asarray(mixed)
 
 
 def cropped(x: Array, top: int, left: int, height: int, width: int, first: bool) -> Array:

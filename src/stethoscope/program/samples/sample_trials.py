@@ -19,8 +19,8 @@ from stethoscope.program.experiments.things import Object, Spot
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
-from stethoscope.program.samples.anything import RATIOS, Circumstances, roles_of
-from stethoscope.program.samples.invented import CLASSES, HEIGHT, WIDTH, Scene
+from stethoscope.program.samples.anything import GRADUAL, RATIOS, Circumstances, roles_of
+from stethoscope.program.samples.invented import BRIGHTEST, CLASSES, HEIGHT, WIDTH, Scene
 from stethoscope.program.samples.luck import Luck
 from stethoscope.program.samples.maker import Maker
 from stethoscope.program.samples.photos import Photo
@@ -43,7 +43,7 @@ FEWEST_UNLIKE = 3
 FEWEST_PLACES = 64
 LARGEST_ZOOM = 6
 LARGEST = 300.0  # of what is standardised: numbers up to 255 are not, and those up to 1 end near 3
-NARROWEST = 0.04  # from dark to bright: a picture that was divided by 255 twice
+MANY_BITS = ("65535", "uint16", "ANYDEPTH", "UNCHANGED", "10000", "4095", "tif", "rasterio")
 SIDES: tuple[Any, ...] = (64, (48, 64), 24, (24, 32))
 LABEL_WORDS = ("mask", "label", "seg", "anno", "lbl", "trimap", "parsing")
 
@@ -105,20 +105,19 @@ def sample_trials(index: Index) -> tuple[SampleTrial, ...]:
     """The data sets of a program that could be tried."""
     end = time.thread_time() + SECONDS
     found: list[SampleTrial] = []
+    texts = [module.source.text for module in index.modules.values()]
+    if not any(word in text for word in READING for text in texts):
+        return ()
     for cls in index.classes:
         function = index.method(cls, "__getitem__")
-        if function is None or is_test(cls.source) or not any(word in _text(index) for word in READING):
+        if function is None or is_test(cls.source) or len(function.parameters) < 2:
             continue
-        if time.thread_time() > end or len(function.parameters) < 2:
-            continue
+        if time.thread_time() > end:
+            break
         trial = _tried(index, cls, function, min(end, time.thread_time() + SECONDS_OF_ONE))
         if trial is not None:
             found.append(trial)
     return tuple(found)
-
-
-def _text(index: Index) -> str:
-    return "\n".join(module.source.text for module in index.modules.values())
 
 
 def _tried(index: Index, cls: Class, function: Function, deadline: float) -> SampleTrial | None:
@@ -134,7 +133,7 @@ def _tried(index: Index, cls: Class, function: Function, deadline: float) -> Sam
         found, other = setup.sample(0), setup.sample(0, replace(setup.scene, of_input=2, of_target=2))
         for one, changed in zip(found or (), other or (), strict=False):
             if _differs(one, changed):
-                return SampleTrial(cls, function, 0, 0, None, False, _reach(one))
+                return SampleTrial(cls, function, 0, 0, None, False, _reach(one, _holds_many_bits(cls)))
     return None
 
 
@@ -239,14 +238,20 @@ def _judged(setup: _Setup, of_input: int, of_target: int) -> SampleTrial:
         score = _likeness(seen, wanted)
         alike += [score] if score is not None else []
         turned.append(_is_turned(seen, wanted) if setup.scene.classes is None else False)
-        reach = reach or _reach(seen)
+        reach = reach or _reach(seen, _holds_many_bits(setup.cls))
         mixed = mixed or (_mixed(setup, luck, of_target, wanted) if luck in TRIED_FOR_CLASSES else None)
-    apart = sum(score < UNLIKE for score in alike)
+    apart = 0 if _is_unpaired(setup.cls) else sum(score < UNLIKE for score in alike)
     is_able = any(score > ALIKE for score in alike) and apart >= FEWEST_UNLIKE
     return SampleTrial(
         setup.cls, setup.function, len(alike), apart if is_able else 0, mixed,
         bool(turned) and all(turned), reach,
     )  # fmt: skip
+
+
+def _is_unpaired(cls: Class) -> bool:
+    """Whether inputs and targets are said to be of different scenes."""
+    text = cls.source.text.lower()
+    return "unpaired" in text or "unaligned" in text
 
 
 def _likeness(seen: Array, wanted: Array) -> float | None:
@@ -261,7 +266,8 @@ def _likeness(seen: Array, wanted: Array) -> float | None:
 
 def _without_a_class(first: Array, wanted: Array) -> Iterator[tuple[Array, Array]]:
     """The places of two classes where there is a third, of what was put around a picture."""
-    classes = np.unique(wanted) if wanted.dtype.kind in "iu" and wanted.shape == first.shape else []
+    is_of_classes = wanted.dtype.kind in "iu" and wanted.shape == first.shape
+    classes: list[Any] = list(np.unique(wanted)) if is_of_classes else []
     for left_out in classes if 2 < len(classes) < 8 else ():
         kept = wanted != left_out
         if kept.sum() >= FEWEST_PLACES:
@@ -304,20 +310,28 @@ def _is_turned(seen: Array, wanted: Array) -> bool:
     return list(np.argsort(seen.mean((1, 2)))) != list(np.argsort(wanted.mean((1, 2))))
 
 
-def _reach(seen: Array) -> tuple[float, float] | None:
+def _reach(seen: Array, of_many_bits: bool) -> tuple[float, float] | None:
     """From where to where the numbers of an input go, where no network is meant to see that."""
     low, high = float(seen.min()), float(seen.max())
     is_standardised = low < 0 or (high > 260)
     if seen.dtype.kind != "f" or not np.isfinite((low, high)).all():
         return None
-    if (is_standardised and high > LARGEST) or (0 < high - low < NARROWEST and high < NARROWEST):
+    is_divided_twice = low >= 0 and 0.5 < high * 255 * 255 / BRIGHTEST < 1.5
+    if (is_standardised and high > LARGEST) or (is_divided_twice and not of_many_bits):
         return low, high
     return None
+
+
+def _holds_many_bits(cls: Class) -> bool:
+    """Whether the files may hold more than bytes, so that a division by more is in its place."""
+    return any(word in cls.source.text for word in MANY_BITS)
 
 
 def _mixed(setup: _Setup, luck: int | str, of_target: int, wanted: Array) -> Spot | None:
     """The resize without which a target of classes would have others."""
     if wanted.dtype.kind not in "iu" or setup.scene.classes is None or setup.last is None:
+        return None
+    if any(GRADUAL & known for known in setup.last.read_as):
         return None
     for spot in {one.node: one for one in setup.last.resizes}.values():
         setup.unmixed.add(spot.node)

@@ -102,7 +102,8 @@ def function(run: Maker, last: str, args: list[Any], keywords: dict[str, Any], s
         case "hflip" | "horizontal_flip" | "vflip" | "vertical_flip":
             return _each(x, lambda a, first: mirrored(a, last[0], first))
         case "crop":
-            return _each(x, lambda a, first: cropped(a, *(int(n) for n in rest), first=first))
+            top, left, height, width = (int(n) for n in rest)
+            return _each(x, lambda a, first: cropped(a, top, left, height, width, first))
         case "center_crop":
             height, width = _pair(rest[0] if rest else keywords["output_size"])
             rows, columns = _sides(x)
