@@ -250,8 +250,9 @@ def _judged(setup: _Setup, of_input: int, of_target: int) -> SampleTrial:
 
 def _is_unpaired(cls: Class) -> bool:
     """Whether inputs and targets are said to be of different scenes."""
-    text = cls.source.text.lower()
-    return "unpaired" in text or "unaligned" in text
+    named = [cls.name, *(one.id for one in all_nodes(cls.node, ast.Name))]
+    named += [one.attr for one in all_nodes(cls.node, ast.Attribute)]
+    return any("unpaired" in name.lower() or "unaligned" in name.lower() for name in named)
 
 
 def _likeness(seen: Array, wanted: Array) -> float | None:
