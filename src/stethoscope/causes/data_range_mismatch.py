@@ -62,6 +62,10 @@ CAUSE = Cause(
         Evidence("held-out-left-unscaled", DECISIVE, "only the training array is scaled"),
         Evidence("pictures-scaled-twice", DECISIVE, "pictures are divided by 255 twice"),
         Evidence(
+            "pictures-out-of-scale", DECISIVE, "pictures come in numbers that their scaling does not fit"
+        ),
+        Evidence("pairs-in-two-colour-orders", DECISIVE, "red and blue stand in each other's place"),
+        Evidence(
             "evaluation-normalised-differently",
             DECISIVE,
             "what is evaluated is normalised by other numbers",

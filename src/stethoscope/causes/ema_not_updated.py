@@ -36,6 +36,9 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence(
+            "blended-with-itself", DECISIVE, "the average is blended with itself", when=says("averages")
+        ),
+        Evidence(
             "method-named-not-called", DECISIVE, "its update is named and not called", when=says("average")
         ),
         Evidence(

@@ -33,6 +33,7 @@ CAUSE = Cause(
         ),
         Evidence("validation-strays-at-the-end", WEAK, "evaluations jump while the weights hardly move"),
         Evidence("dropout-never-off", DECISIVE, "evaluation mode does not reach its dropout"),
+        Evidence("teacher-in-training-mode", DECISIVE, "a finished network gives targets in training mode"),
         Evidence("no-eval-mode", DECISIVE, "the network is run on held-out data in training mode"),
         Evidence(
             "no-eval-mode", -STRONG, "each evaluation that was found switches its mode", outcome=Outcome.CLEAR

@@ -433,9 +433,10 @@ def _registries(
     """What decorators and calls named `register...` put under which key, by the registry's last name."""
     found: dict[str, dict[str, Function | Class]] = {}
     items: list[Function | Class] = [*functions, *classes]
+    keeping = _keeping_methods(classes)
     for item in items:
         for decorator in item.node.decorator_list:
-            registry, key = _registration(decorator)
+            registry, key = _registration(decorator, keeping)
             if registry:
                 found.setdefault(registry, {})[(key or item.name).lower()] = item
     for module in modules.values():
@@ -457,11 +458,40 @@ def _filled_tables(function: Function) -> Iterator[str]:
                 yield name.rpartition(".")[2]
 
 
-def _registration(decorator: ast.expr) -> tuple[str, str]:
-    """The registry and key of `@LOSSES.register("x")`, `@register_loss("x")`, `@LOSSES.register`."""
+def _keeping_methods(classes: Sequence[Class]) -> frozenset[str]:
+    """The methods by which classes of the program keep what they decorate: `self[cls.__name__] = cls`."""
+    return frozenset(
+        name
+        for cls in classes
+        for name, method in cls.methods.items()
+        if not name.startswith("__") and _keeps_what_it_gives_back(method.node)
+    )
+
+
+def _keeps_what_it_gives_back(node: ast.AST) -> bool:
+    """Whether a function, or one inside it, puts what it is given under a key and gives it back."""
+    for inner in all_nodes(node, ast.FunctionDef):
+        taken = {arg.arg for arg in inner.args.args if arg.arg != "self"}
+        given = {one.value.id for one in all_nodes(inner, ast.Return) if isinstance(one.value, ast.Name)}
+        kept = {
+            one.value.id
+            for one in all_nodes(inner, ast.Assign)
+            if isinstance(one.value, ast.Name) and isinstance(one.targets[0], ast.Subscript)
+        }
+        if taken & given & kept:
+            return True
+    return False
+
+
+def _registration(decorator: ast.expr, keeping: frozenset[str] = frozenset()) -> tuple[str, str]:
+    """The registry and key of `@LOSSES.register("x")`, `@register_loss("x")`, `@LOSSES.register`.
+
+    `keeping` are methods of other names that do the same.
+    """
     call = decorator if isinstance(decorator, ast.Call) else None
     name = dotted(call.func if call else decorator)
-    if name is None or "register" not in name.rpartition(".")[2].lower():
+    last = (name or "").rpartition(".")[2]
+    if name is None or not ("register" in last.lower() or ("." in name and last in keeping)):
         return "", ""
     parts = name.split(".")
     registry = parts[-2] if len(parts) > 1 else parts[-1]

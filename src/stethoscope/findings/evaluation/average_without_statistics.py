@@ -3,7 +3,7 @@
 ## What it checks
 A copy of a network (`deepcopy`) that is put into evaluation mode, and a loop over the parameters of both
 that moves the copy; neither the function nor the class around the loop speaks of buffers or of a state
-dict, and the network has batch normalisation.
+dict, and the network has batch normalisation, of its own or in a network of torchvision or timm.
 
 ## Why it matters
 The running means and variances are buffers, not parameters. The copy keeps those of an untrained network,
@@ -32,12 +32,18 @@ from stethoscope.signals.sources import Sources
 RULE = Rule(code="EVA150", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 _KEEPS_STATISTICS = re.compile(r"buffers|state_dict\(|update_bn|running_mean")
+# Networks of torchvision, timm and the like that have batch normalisation inside.
+_LIBRARY_NETWORKS = re.compile(
+    r"\b(?:(?:wide_|cspp?)?res(?:net|next)(?:\d+|v2)?\w*|densenet\d+|efficientnet_\w+|mobilenet_?v\d\w*|"
+    r"shufflenet_\w+|regnet\w+|mnasnet\w+|vgg\d+_bn|inception_v\d|googlenet)\(|"
+    r"create_model\(\s*[\"'](?:(?:tf_)?efficientnet|res(?:net|next)|mobilenetv\d|regnet|densenet|darknet)"
+)
 _MOVES = frozenset({"mul_", "lerp_", "copy_", "add_"})
 
 
 def examine(sources: Sources) -> Iterator[Finding]:
     """Report each average that leaves the statistics of its copy behind."""
-    if not sources.mention("BatchNorm"):
+    if not (sources.mention("BatchNorm") or any(_LIBRARY_NETWORKS.search(source.text) for source in sources)):
         return
     for source in sources:
         copies = _copies_in_evaluation(source) if "deepcopy" in source.text else set()

@@ -41,7 +41,7 @@ from stethoscope.program.evaluation.network_modes import (
     mode_moves,
     turns_mode,
 )
-from stethoscope.program.evaluation.spent_gradients import runs_only_looked_at
+from stethoscope.program.evaluation.spent_gradients import runs_only_looked_at, runs_without_backward
 from stethoscope.program.evaluation.trained_runs import innermost_round
 from stethoscope.program.index import dotted
 from stethoscope.program.loop.gradient_modes import without_gradients
@@ -128,7 +128,7 @@ def _name(forward: Move) -> str:
 def _training_runs(walk: Walk) -> Iterator[Move]:
     """The runs of networks that gradients may come from, inside a loop that trains."""
     evaluated = {id(evaluation.forward) for evaluation in walk.evaluations}
-    looked_at = runs_only_looked_at(walk)
+    looked_at = runs_only_looked_at(walk) | runs_without_backward(walk)
     for move in walk.moves:
         if move.kind is not Kind.FORWARD or id(move) in evaluated or without_gradients(move.event):
             continue

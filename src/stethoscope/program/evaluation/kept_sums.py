@@ -7,7 +7,7 @@ def validate(net, loader, sums={}):          seen = right = 0
     sums["val"] = total, count                       right += ...
 
 The default on the left is made once, with the function, and the names on the right belong to the file. So do
-the attributes of an object that only its making sets to zero.
+the attributes of an object that only its making sets to zero, and lists that hooks of a framework fill.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.evaluation_entries import evaluates
-from stethoscope.program.index import Function, Index
+from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
@@ -25,6 +25,10 @@ from stethoscope.run import Source
 
 MAKING = frozenset({"dict", "list", "defaultdict", "Counter", "OrderedDict", "zeros"})
 STORING = frozenset({"update", "append", "extend", "setdefault"})
+
+
+FILLING = frozenset({"validation_step", "test_step", "on_validation_batch_end", "on_test_batch_end"})
+ENDING = frozenset({"on_validation_epoch_end", "on_test_epoch_end", "validation_epoch_end", "test_epoch_end"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +58,57 @@ def kept_sums(index: Index) -> Iterator[KeptSum]:
         for one in grown:
             if _is_set_once(index, function, one.target):
                 yield from _divided(function, ast.unparse(one.target), one, "the object, which is made once")
+    for cls in index.classes:
+        if not is_test(cls.source):
+            yield from _kept_lists(index, cls)
+
+
+def _kept_lists(index: Index, cls: Class) -> Iterator[KeptSum]:
+    """The lists that the steps of a framework's evaluation fill, its end reads, and nothing empties."""
+    filled = {
+        ast.unparse(call.func.value): call
+        for name in FILLING & cls.methods.keys()
+        for call in own_nodes(cls.methods[name].node, ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr in {"append", "extend"}
+    }
+    for name, call in filled.items():
+        if not name.startswith("self.") or _is_emptied(index, cls, name):
+            continue
+        for end in ENDING & cls.methods.keys():
+            read = [one for one in own_nodes(cls.methods[end].node, ast.Call) if _takes_whole(one, name)]
+            if read:
+                yield KeptSum(cls.source, name, call, read[0], "the object, which nothing empties")
+                break
+
+
+def _is_emptied(index: Index, cls: Class, name: str) -> bool:
+    """Whether a method other than the making gives an attribute another value or takes things out of it.
+
+    What is handed to something else as it is may be emptied there.
+    """
+    for method in (one for kind in index.lineage(cls) for one in kind.methods.values()):
+        for node in own_nodes(method.node):
+            match node:
+                case ast.Attribute(ctx=ast.Store() | ast.Del()) if method.name != "__init__":
+                    if ast.unparse(node) == name:
+                        return True
+                case ast.Subscript(value=held, ctx=ast.Store() | ast.Del()) if ast.unparse(held) == name:
+                    return True
+                case ast.Call(func=ast.Attribute(value=held, attr="clear" | "pop" | "popleft" | "remove")):
+                    if ast.unparse(held) == name:
+                        return True
+    last = name.rpartition(".")[2]
+    return any(f"{last}.clear" in module.source.text for module in index.modules.values())
+
+
+def _takes_whole(call: ast.Call, name: str) -> bool:
+    """`torch.cat(self.outputs)`, `torch.cat([e for e, _ in self.outputs])`: all of a list at once."""
+    if bare_name(call) not in {"cat", "stack", "concatenate", "concat", "mean", "vstack", "hstack"}:
+        return False
+    rounds = [one.generators for one in all_nodes(call, ast.ListComp)]
+    rounds += [one.generators for one in all_nodes(call, ast.GeneratorExp)]
+    over = [generator.iter for generators in rounds for generator in generators]
+    return any(ast.unparse(one) == name for one in (*call.args, *over))
 
 
 def _grown(loop: ast.For) -> Iterator[ast.AugAssign]:

@@ -6,9 +6,10 @@
             hits.append(guess == want)            seen = len(y)
     return mean(hits)                         return correct / seen
 
-On the left the counts begin anew with every batch, on the right each batch takes the place of the last one.
-Nothing reads them before the loop is over. Of the left kind are here lists, and sums over the samples of a
-batch; `totals` has those that a batch adds to once.
+On the left the counts begin anew with every batch, as does an object that counts, made in the loop; on the
+right each batch takes the place of the last one. Nothing reads them before the loop is over. Of the left kind
+are here lists, such objects, and sums over the samples of a batch; `totals` has those that a batch adds to
+once.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _forgotten(before: Sequence[ast.AST], loop: ast.For) -> Iterator[tuple[str, 
         for name, value in _given(statement):
             if LATEST & set(words(name)) or any(_reads(loop, name)):
                 continue
-            if _is_nothing(value) and name in grown - told:
+            if (_is_nothing(value) or _is_empty_holder(value)) and name in grown - told:
                 yield name, statement, True
             elif not isinstance(value, ast.Constant) and name in begun and name not in grown:
                 yield name, statement, False
@@ -159,6 +160,14 @@ def _is_nothing(value: ast.expr) -> bool:
         case ast.List(elts=[]):
             return True
     return False
+
+
+def _is_empty_holder(value: ast.expr) -> bool:
+    """`ConfusionMeter(classes)`, `dict()`: an object that counts from nothing."""
+    if not isinstance(value, ast.Call):
+        return False
+    name = str(getattr(value.func, "attr", None) or getattr(value.func, "id", ""))
+    return name[:1].isupper() or name in {"list", "dict", "set", "defaultdict"}
 
 
 def _grown(loop: ast.For) -> set[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stethoscope.program.evaluation.evaluations import Walk
+from stethoscope.program.evaluation.evaluations import Walk, called_network
 from stethoscope.program.loop.moves import Kind, Move, same_object
 from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.remembered import remembered
 from stethoscope.program.walk.events import Call, Event
 from stethoscope.program.walk.graphs import passes
+from stethoscope.program.walk.networks import networks
 
 
 @remembered
@@ -32,6 +33,31 @@ def runs_only_looked_at(walk: Walk) -> frozenset[int]:
         if isinstance(event, Call) and event.name == "grad" and event.argument(0, "outputs") is not None:
             looked_at |= {id(call) for call in passes(walk.trace, event.argument(0, "outputs"))}
     return frozenset(looked_at - used)
+
+
+@remembered
+def runs_without_backward(walk: Walk) -> frozenset[int]:
+    """The ids of the runs of networks that no backward pass goes through, where one does through another run.
+
+    What a network answers behind its training, on all that was held out at once, is such a run.
+    """
+    backward = [move for move in walk.moves if move.kind is Kind.BACKWARD]
+    passed = {id(call) for move in backward for call in passes(walk.trace, move.subject)}
+    runs = [move for move in walk.moves if move.kind is Kind.FORWARD]
+    learning = {id(one) for run in runs if id(run.event) in passed for one in networks(called_network(run))}
+    return frozenset(
+        id(run.event)
+        for run in runs
+        if id(run.event) not in passed
+        and all(id(one) in learning for one in networks(called_network(run)))
+        and not _is_in_graph_of_unknown(walk, run, backward)
+    )
+
+
+def _is_in_graph_of_unknown(walk: Walk, run: Move, backward: list[Move]) -> bool:
+    """Whether a backward pass behind a run is of something that could not be followed to any run."""
+    here = walk.place(run.event)
+    return any(walk.place(move.event) > here and not passes(walk.trace, move.subject) for move in backward)
 
 
 def _runs(walk: Walk, backward: Move) -> Iterator[Call]:

@@ -14,6 +14,7 @@ from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk import calls
+from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.network_passes import callable_name
 from stethoscope.program.walk.taken_from_wrappers import taken_from
@@ -66,6 +67,7 @@ NO_SCHEDULER_WORDS = frozenset({
     "noise", "diffusion", "ddpm", "ddim", "sampler", "mask", "loss", "curriculum",
 })
 ENGINE_WORDS = frozenset({"accelerator", "fabric", "engine", "accel"})
+LIBRARY_NETWORKS = ("torchvision.models.", "timm.create_model", "timm.models.", "torch.hub.load")
 MODEL_WORDS = frozenset({
     "model", "net", "network", "generator", "discriminator", "encoder", "decoder", "backbone", "unet",
     "module", "critic", "actor", "policy", "classifier", "netg", "netd", "student",
@@ -90,12 +92,20 @@ def role_of(run: Execution, value: Value | None, depth: int = DEPTH) -> Role | N
             return _shared(run, (*entries.values(), *rest), depth)
         case Delayed(callee=FunctionValue(function=function)):
             wrapped = taken_from(value)
-            return role_by_name(function.name) if wrapped is None else role_of(run, wrapped, depth - 1)
+            if wrapped is not None:
+                return role_of(run, wrapped, depth - 1)
+            return role_by_name(function.name) or _role_of_made(run, value, depth)
         case Part():
             return _role_of_part(run, value, depth)
         case Leaf(name=name):
             return role_by_name(name)
     return None
+
+
+def _role_of_made(run: Execution, call: Delayed, depth: int) -> Role | None:
+    """The part of what a function of the program makes and gives back: a chain of layers, an optimizer."""
+    made = quietly(run, call)
+    return role_of(run, made, depth - 1) if isinstance(made, Applied | Instance) else None
 
 
 def role_by_name(name: str) -> Role | None:
@@ -260,6 +270,8 @@ def _role_of_outside(name: str) -> Role | None:
     if last == "initialize" and "deepspeed" in home:
         return Role.ENGINE
     if home.startswith("torch.nn") and last[:1].isupper() and not last.endswith("Loss"):
+        return Role.MODEL
+    if name.startswith(LIBRARY_NETWORKS) and not last.endswith("Weights"):
         return Role.MODEL
     return role_by_name(last) if not last[:1].isupper() else None
 

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.moves import Kind, Move, moves, same_object
 from stethoscope.program.loop.training_loop import TrainingLoop, condition, level
 from stethoscope.program.syntax import all_nodes
+from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.values import Applied, Value
 
@@ -34,7 +35,7 @@ def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
         return
     first = order.index(updates[0])
     for position, move in enumerate(order):
-        if move.kind is not Kind.SCHEDULER_STEP:
+        if move.kind is not Kind.SCHEDULER_STEP or _is_of_another(loop, move, updates):
             continue
         scope = next((one for one in move.event.scopes() if one in around), None)
         if scope is not loop.body and _is_walked_again(loop, move.event):
@@ -45,6 +46,22 @@ def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
             given = _round_of_generator(move.event, around)
             if given is not None:
                 yield given_by_generator(move, given)
+
+
+def _is_of_another(loop: TrainingLoop, move: Move, updates: list[Move]) -> bool:
+    """Whether a schedule was made for an optimizer that steps elsewhere in the walk, and not in this loop."""
+    made = quietly(loop.run, move.subject) if move.subject is not None else None
+    if not isinstance(made, Applied) or made.callee == "()":
+        return False
+    optimizer = made.keywords.get("optimizer", made.args[0] if made.args else None)
+    stepped = [one for one in moves(loop.run, tuple(loop.trace.events)) if one.updates]
+    if optimizer is None or any(_is_for(one, optimizer) for one in updates):
+        return False
+    return any(_is_for(one, optimizer) for one in stepped)
+
+
+def _is_for(update: Move, optimizer: Value) -> bool:
+    return update.subject is not None and same_object(update.subject, optimizer)
 
 
 def _round_of_generator(event: Event, around: list[Scope]) -> Scope | None:

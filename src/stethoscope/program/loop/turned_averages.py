@@ -104,7 +104,7 @@ def _share_kept(index: Index, function: Function, blend: Blend) -> float | None:
 def _judged(index: Index, one: Said, kept: bool) -> float | None:
     """What is kept, where the expression is what is kept or what is taken."""
     fractions = {number for number in one.numbers if 0 < number < 1}
-    if fractions and len(fractions) == len(one.numbers):
+    if fractions and len(fractions) == len(one.numbers - {1.0}):  # a schedule may end with 1
         shares = [number if kept else 1 - number for number in fractions]
         return max(shares)
     if one.numbers:

@@ -61,6 +61,10 @@ LEAVING = LAYOUT | {
 # Layers that do the same.
 IDLE_LAYERS = ("Identity", "Dropout", "Flatten", "Unflatten", "Rearrange")
 
+# What libraries call the last part of their networks of classes.
+LIBRARY_NETWORKS = ("torchvision.models.", "timm.create_model", "timm.models.")
+HEADS = ("fc", "classifier", "head", "heads")
+
 # Layers whose outputs may be any number.
 AFFINE = frozenset({"Linear", "LazyLinear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"})
 
@@ -176,9 +180,20 @@ def _of_layer(run: Execution, call: Applied, depth: int) -> Ending:
         if not isinstance(layer, Instance):
             return UNSEEN
     layers = layers_of(run, layer) if layer is not None else None
+    head = _own_head(run, layer) if layers is None else None
+    if head is not None:
+        return _given_by(run, head, call.site, depth)
     if layers is None:
         return _without(call.callee.removesuffix("()"), call.site) if call.callee != "()" else UNSEEN
     return _of_chain(run, layers, call.site, depth)
+
+
+def _own_head(run: Execution, network: Value | None) -> Value | None:
+    """The last part of a network of a library, where a program has put its own in its place."""
+    if not isinstance(network, Applied) or not network.callee.startswith(LIBRARY_NETWORKS):
+        return None
+    kept = (run.stored_in(network, name) for name in HEADS)
+    return next((run.force(one) for one in kept if one is not None), None)
 
 
 def _of_chain(run: Execution, layers: Sequence[Value], site: Site, depth: int) -> Ending:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from stethoscope.program.data.ingredients import is_drawn, peeled
 from stethoscope.program.likenesses import DIVERGENCE, LIKELIHOOD, likeness_named, outside_orientation
+from stethoscope.program.objective.distributions import is_distribution
 from stethoscope.program.objective.divergences import is_negative_divergence
 from stethoscope.program.objective.own_losses import own_loss
 from stethoscope.program.objective.probe import Probe, is_operand, operands_of, probe
@@ -296,6 +297,9 @@ class Reader:
         weights: list[Value] = []
         for factor in _factors(value):
             (tensors if self._is_tensor(factor) else weights).append(factor)
+        if len(tensors) == 1 and self._scores_a_distribution(tensors[0], weights):
+            turn = -1 if any(isinstance(one, Applied) and one.callee == "neg" for one in weights) else 1
+            return [Contribution(value, 1, LIKELIHOOD, sign=turn)]
         if len(tensors) == 1:
             inner = self.contributions(tensors[0], depth - 1)
             if inner:
@@ -310,6 +314,13 @@ class Reader:
         if all(len(found) == 1 and found[0].net > 0 for found in each):
             return [replace(each[0][0], weights=tuple(weights))]
         return []
+
+    def _scores_a_distribution(self, scores: Value, weights: Sequence[Value]) -> bool:
+        """Whether log-probabilities are weighed by what is wanted: `one_hot(y) * log_softmax(x)`."""
+        inner = peeled(scores)
+        if not (isinstance(inner, Applied) and _last(inner.callee) == "log_softmax"):
+            return False
+        return len(weights) == 1 and is_distribution(self.run, weights[0])
 
     def _is_tensor(self, factor: Value) -> bool:
         return self.carries_gradient(factor) or bool(self.contributions(factor))

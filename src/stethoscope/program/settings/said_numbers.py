@@ -71,9 +71,19 @@ def _origins(index: Index, function: Function | None, node: ast.AST, depth: int)
                 yield from _origins(index, function, one, depth - 1)
         case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant() as key, *_]):
             yield key
+        case ast.Call(func=ast.Name(id=name), args=args) if len(index.functions_named(name)) == 1:
+            for one in args:
+                yield from _if_shares(list(_origins(index, function, one, depth - 1)))
         case ast.IfExp(body=body, orelse=other):
             yield from _origins(index, function, body, depth - 1)
             yield from _origins(index, function, other, depth - 1)
+
+
+def _if_shares(origins: list[ast.AST]) -> list[ast.AST]:
+    """What an argument of a schedule comes from, where that are shares of one: where it begins and ends."""
+    numbers = [one.value for one in origins if isinstance(one, ast.Constant)]
+    known = [one for one in numbers if isinstance(one, int | float) and not isinstance(one, bool)]
+    return origins if known and all(0 < one <= 1 for one in known) else []
 
 
 def _of_name(index: Index, function: Function, name: str, depth: int) -> Iterator[ast.AST]:

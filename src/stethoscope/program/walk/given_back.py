@@ -54,7 +54,9 @@ WRAPPERS = (
 MOVES = frozenset(
     {".to", ".cuda", ".cpu", ".contiguous", ".pin_memory", ".clone", ".detach", ".float", ".long"}
 )
-FABRIC_SETUPS = frozenset({"setup", "setup_module", "setup_optimizers", "setup_dataloaders"})
+FABRIC_SETUPS = frozenset(
+    {"setup", "setup_module", "setup_optimizers", "setup_dataloaders", "to_device", "mark_forward_method"}
+)
 
 
 def moved(value: Value) -> Value:

@@ -26,6 +26,8 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
             case ast.Name(id=name) if _is_number(frame.names.get(name)):
                 frame.names[name] = Leaf(name)
                 note_counter(run, node, frame.names[name])
+            case ast.Name(id=name) if id(frame.names.get(name)) in run.counted_by:
+                note_counter(run, node, frame.names[name])  # the loop inside it counts what goes through both
             case ast.Attribute(value=ast.Name(id=base), attr=name):
                 holder = frame.names.get(base)
                 if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
