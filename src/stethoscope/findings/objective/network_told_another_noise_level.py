@@ -59,7 +59,8 @@ def examine(objective: DenoisingObjective) -> Iterator[Finding]:
             + f": the corruption uses {_text(foreign.used.text)}",
             evidence={"told": foreign.drawn.text, "used": foreign.used.text, "network": foreign.told.text},
         )
-    known = {id(one.told.node) for one in (*objective.seen.scaled, *objective.seen.foreign)}
+    known = {id(one.told.node) for one in objective.seen.scaled}
+    known |= {id(one.told.node) for one in objective.seen.foreign}
     for apart in objective.seen.apart if not known else ():
         yield Finding(
             where=(apart.told.where, apart.drawn.where),

@@ -244,9 +244,10 @@ def _seeds_generator(event: Call) -> bool:
     """`default_rng(0)`, `torch.Generator().manual_seed(0)`."""
     if not event.args:
         return False
-    made = event.receiver
-    is_seeded = event.name == "manual_seed" and isinstance(made, Applied)
-    return event.name in GENERATORS or (is_seeded and made.callee.rpartition(".")[2] in GENERATORS)
+    if event.name in GENERATORS:
+        return True
+    made = event.receiver if event.name == "manual_seed" else None
+    return isinstance(made, Applied) and made.callee.rpartition(".")[2] in GENERATORS
 
 
 def _stays_the_same(walk: Walk, seed: Value, around: Scope) -> bool:
@@ -257,7 +258,8 @@ def _stays_the_same(walk: Walk, seed: Value, around: Scope) -> bool:
         return False
     base, keys = seed.base, {seed.key}
     while isinstance(base, Part):
-        base, keys = base.base, keys | {base.key}
+        keys.add(base.key)
+        base = base.base
     is_told = isinstance(base, Applied) and base.callee.endswith("parse_args")
     return is_told and not any(
         isinstance(event, Assignment)

@@ -42,12 +42,13 @@ def is_open_mode(move: Move) -> bool:
 def turns_mode(move: Move) -> bool:
     """`net.train(not net.training)`: the other mode than the one before, whichever that was."""
     call = move.event
-    mode = call.argument(0, "mode") if isinstance(call, Call) else None
-    if not isinstance(mode, Applied) or mode.callee != "not" or is_in_generator(call):
+    if not isinstance(call, Call) or is_in_generator(call):
         return False
-    asked = mode.args[0]
-    is_of_mode = isinstance(asked, Part) and asked.key == "training"
-    return is_of_mode and (holds(move.subject, asked.base) or _is_of_itself(call))
+    mode = call.argument(0, "mode")
+    asked = mode.args[0] if isinstance(mode, Applied) and mode.callee == "not" else None
+    if not isinstance(asked, Part) or asked.key != "training":
+        return False
+    return holds(move.subject, asked.base) or _is_of_itself(call)
 
 
 def _is_of_itself(call: Call) -> bool:

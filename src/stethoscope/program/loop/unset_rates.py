@@ -146,7 +146,9 @@ def _is_only_told(source: Source, around: ast.AST, name: str) -> bool:
     parents = {id(inner): outer for outer in all_nodes(around) for inner in ast.iter_child_nodes(outer)}
     reads = [one for one in all_nodes(around, ast.Name) if one.id == name and isinstance(one.ctx, ast.Load)]
     is_own = isinstance(around, FunctionNode)
-    shared = any(name in one.names for one in all_nodes(source.tree, ast.Global, ast.Nonlocal))
+    shared = any(
+        name in one.names for one in all_nodes(source.tree) if isinstance(one, ast.Global | ast.Nonlocal)
+    )
     return (is_own or not shared) and all(_is_told(one, parents, source) for one in reads)
 
 
