@@ -26,6 +26,11 @@ SETTINGS_READERS = frozenset(
     }
 )
 
+# What puts several settings together, those of a file among them.
+SETTINGS_MERGERS = frozenset(
+    {"omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge", "hydra.compose"}
+)
+
 # What holds the settings it is given, under their own names.
 BAGS = frozenset(
     {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "munchify", "DotMap", "Box", "AttrDict"}
@@ -44,7 +49,7 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
             return value.key, tuple(reversed(keys))
         keys.append(value.key)
         value = _held(value.base, value.key)
-    if isinstance(value, Applied) and value.callee in SETTINGS_READERS:
+    if isinstance(value, Applied) and value.callee in SETTINGS_READERS | SETTINGS_MERGERS:
         return "config", tuple(reversed(keys))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
