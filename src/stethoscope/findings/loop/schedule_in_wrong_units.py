@@ -80,8 +80,8 @@ def examine(loops: TrainingLoops, courses: RateCourses | None) -> Iterator[Findi
     for end in courses.of(Misfit.SWINGS) if courses is not None else ():
         yield Finding(
             end.course.site.where,
-            f"{end.course.name} is back at its highest rate in round {end.at:,} of the loop and comes up again"
-            " and again: it is laid out over few rounds, as many as there are epochs, and moved with every batch",
+            f"{end.course.name} is back at its highest rate in round {end.at:,} and comes up again "
+            "and again: it is laid out over no more rounds than there are epochs, and moved with every batch",
             evidence={"rounds": end.course.rounds, "back by": end.at},
         )
     for loop in loops:

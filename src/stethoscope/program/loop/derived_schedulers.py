@@ -1,4 +1,4 @@
-"""Schedulers of a program's own that derive from one of a library and only fill it: what the library is given.
+"""Schedulers of a program's own that derive from one of a library and only fill it.
 
 class WarmCosine(LambdaLR):
     def __init__(self, optimizer, warm, total):

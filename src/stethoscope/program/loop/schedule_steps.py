@@ -108,7 +108,7 @@ def _asked(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
 
 
 def is_about_skips(test: ast.AST) -> bool:
-    """Whether a condition only leaves out what has no update: a skipped step, a schedule that is not there."""
+    """Whether a condition only leaves out a skipped step, or a schedule that is not there."""
     named = (getattr(node, "attr", None) or getattr(node, "id", None) for node in ast.walk(test))
     spoken = {word for name in named if name for word in words(str(name))}
     is_of_none = any(isinstance(node, ast.Constant) and node.value is None for node in ast.walk(test))
