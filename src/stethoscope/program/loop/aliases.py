@@ -76,7 +76,15 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
                     (one for later in body[place + 1 :] for one in own_below(later)),
                     key=lambda one: getattr(one, "lineno", 0),
                 )
-                used = next((one for one in after if _takes_up(one, name) or _is_given(one, name)), None)
+                sure = {id(later) for later in body[place + 1 :]}  # and not under a condition
+                used = next(
+                    (
+                        one
+                        for one in after
+                        if _takes_up(one, name) or (id(one) in sure and _is_given(one, name))
+                    ),
+                    None,
+                )
                 if used is None and _is_chosen(node, loop):
                     used = next((one for one in after if _writes_down(one, name)), None)
                 elif used is not None and not _takes_up(used, name):

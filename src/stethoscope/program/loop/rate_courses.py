@@ -369,6 +369,8 @@ def _counted_to(loop: TrainingLoop, value: Value, written: ast.expr | None = Non
     begun = value.options if isinstance(value, Choice) else (value,)
     if all(isinstance(one, Constant) or _is_plain(run, one) for one in begun) and len(begun) > 1:
         return _counted_up(loop, _names_in(written))  # from nothing, or from where a checkpoint was
+    if isinstance(value, Constant) and isinstance(written, ast.Attribute):
+        return _counted_up(loop, {written.attr})  # of an object, in the first round that was walked
     if isinstance(value, Constant | Instance) or not _is_plain(run, value):
         return None
     leaves = [one for one in ancestry(run, value) if isinstance(one, Leaf | Part)]
