@@ -177,15 +177,17 @@ def _on_another_level(
 
     A setting that something else reads is told of only where it is of the training loop as a whole.
     """
+    tops = {str(setting.key[0]) for setting in recipe if len(setting.key) > 1}
     for read in whole_reads(uses.code):
         size = len(read.key)
-        if any(setting.key[:size] == read.key for setting in recipe):
+        if any(setting.key[:size] == read.key for setting in recipe) or not read.beside & tops:
             continue
         found = [one for one in recipe if one.key[-size:] == read.key and one.known]
         if len({one.key for one in found}) != 1 or found[0].value == read.default:
             continue
         own, places = found[0], wanted.get(read.key[-1], [])
-        unread = bool(places) and all(_is_unread(place, places, uses) for place in places)
+        usages = [uses.of(one.name, one.sections, one.beside, others=[read.spot]) for one in places]
+        unread = bool(usages) and all(usage.use is Use.UNUSED for usage in usages)
         section = {word for part in own.key[:-1] for word in words(str(part))}
         is_of_loop = bool(LOOP_WORDS & set(words(own.leaf))) and not section & EVALUATION_WORDS
         if unread or is_of_loop:

@@ -34,8 +34,8 @@ def examine(sources: Sources) -> Iterator[Finding]:
     for one in unread_averages(index(sources.program)):
         yield Finding(
             (one.loaded.where, one.saved.where),
-            f"the checkpoint holds the average of the weights as {one.name!r}, and the resume leaves it there: "
-            "it begins anew from an untrained network",
+            f"the checkpoint holds the average of the weights as {one.name!r}, and the resume leaves it "
+            "there: it begins anew from an untrained network",
             evidence={"entry": one.name},
             proof="no text in the source but the key of the saved table is called so",
         )

@@ -1,4 +1,4 @@
-"""Reads with a default out of settings as a whole: `cfg.get("clip", 1.0)`, `self.cfg.get("swa", {}).get(...)`.
+"""Reads with a default out of settings as a whole: `cfg.get("clip", 1.0)`, `self.cfg.get("swa", {})`.
 
 What is read so is asked of the top of the file, wherever the holder of the settings has been handed.
 """
@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.index import dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.defaulted_reads import LOADED, way_to
 from stethoscope.program.settings.mentions import Mentions, Spot, text_of
@@ -20,11 +21,21 @@ from stethoscope.run import Where
 
 @dataclass(frozen=True, slots=True)
 class WholeRead:
-    """The names from the top of the file, the default, and the place."""
+    """The names from the top of the file, the default, and the place.
+
+    `beside` is what else the same function or class takes out of the same holder: whether that is the whole
+    file or a section of it shows there.
+    """
 
     key: tuple[str, ...]
     default: object
-    where: Where
+    spot: Spot
+    beside: frozenset[str]
+
+    @property
+    def where(self) -> Where:
+        """The address of the read."""
+        return self.spot.where
 
 
 @remembered
@@ -39,13 +50,36 @@ def whole_reads(code: Mentions) -> tuple[WholeRead, ...]:
         if asked is None or way is None:
             continue
         key = (*way[1], asked[1])
+        holder = f"self.{key[0]}" if way[0] == "self" else way[0]
         if way[0] == "self" and len(key) > 1:
             key = key[1:] if _is_kept_from_file(spot, key, code) else ()
         elif not _is_of_file(way[0], key, spot, code):
             key = ()
         if key:
-            found.append(WholeRead(key, asked[2], spot.source.where(spot.node)))
+            found.append(WholeRead(key, asked[2], spot, _taken(holder, spot, code) - {key[0]}))
     return tuple(found)
+
+
+def _taken(holder: str, spot: Spot, code: Mentions) -> frozenset[str]:
+    """The names that are taken out of a holder in the function around, or in the class for `self.cfg`."""
+    around: ast.AST = spot.node
+    while id(around) in code.parents and not isinstance(around, FunctionNode | ast.ClassDef):
+        around = code.parents[id(around)]
+    while holder.startswith("self.") and id(around) in code.parents and not isinstance(around, ast.ClassDef):
+        around = code.parents[id(around)]
+    taken = (_part_of(node, holder) for node in all_nodes(around))
+    return frozenset(name for name in taken if name is not None)
+
+
+def _part_of(node: ast.AST, holder: str) -> str | None:
+    match node:
+        case ast.Subscript(value=of, slice=key) if dotted(of) == holder:
+            return text_of(key)
+        case ast.Call(func=ast.Attribute(value=of, attr="get"), args=[key, *_]) if dotted(of) == holder:
+            return text_of(key)
+        case ast.Attribute(value=of, attr=name) if dotted(of) == holder and name != "get":
+            return name
+    return None
 
 
 def _asked(node: ast.AST) -> tuple[ast.expr, str, object] | None:
