@@ -51,24 +51,30 @@ def standing_records(index: Index) -> tuple[StandingRecord, ...]:
 
 def _in_function(index: Index, function: Function) -> Iterator[StandingRecord]:
     for node in own_nodes(function.node, ast.If):
-        record = _record(node.test)
-        if record is None or not any(_keeps(one) for one in node.body):
+        if not any(_keeps(one) for one in node.body):
             continue
-        if isinstance(record, ast.Name) and not _is_in_loop(function, node):
-            continue
-        given = _given(index, function, record)
-        begun = next((one for one in given if _is_beginning(one.value)), None)
-        if begun is not None and all(_is_beginning(one.value) or _is_read(one.value) for one in given):
-            yield StandingRecord(Site(function.source, node.test), ast.unparse(record), begun.site)
+        for record in _records(node):
+            if isinstance(record, ast.Name) and not _is_in_loop(function, node):
+                continue
+            given = _given(index, function, record)
+            begun = next((one for one in given if _is_beginning(one.value)), None)
+            if begun is not None and all(_is_beginning(one.value) or _is_read(one.value) for one in given):
+                yield StandingRecord(Site(function.source, node.test), ast.unparse(record), begun.site)
 
 
-def _record(test: ast.expr) -> ast.Name | ast.Attribute | None:
-    """The side of a comparison that is called the best."""
+def _records(asked: ast.If) -> list[ast.Name | ast.Attribute]:
+    """The side of a comparison that is called the best; either, where a best is what is kept under it."""
+    test = asked.test
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ORDERS):
-        return None
-    sides = [test.left, test.comparators[0]]
-    best = [one for one in sides if isinstance(one, ast.Name | ast.Attribute) and _is_called_best(one)]
-    return best[0] if len(best) == 1 else None
+        return []
+    sides = [one for one in (test.left, test.comparators[0]) if isinstance(one, ast.Name | ast.Attribute)]
+    best = [one for one in sides if _is_called_best(one)]
+    if len(best) == 1:
+        return best
+    texts = (one.value for inner in asked.body for one in all_nodes(inner, ast.Constant))
+    is_of_best = any(isinstance(text, str) and "best" in words(text.partition(".")[0]) for text in texts)
+    is_of_two = len(sides) == 2 and not any((dotted(one) or "").isupper() for one in sides)
+    return sides if is_of_best and is_of_two else []
 
 
 def _is_called_best(side: ast.expr) -> bool:

@@ -155,7 +155,10 @@ def _is_made_before(load: _Load, name: str) -> bool:
     if init is not None and init is not load.function:
         places.append((init, init.node.end_lineno or 0))
     return any(
-        node.lineno < end and isinstance(node.value, ast.Call) and _is_average(node.targets, name)
+        node.lineno < end
+        and isinstance(node.value, ast.Call)
+        and bare_name(node.value) != "AveragedModel"  # whose first update copies the weights that are there
+        and _is_average(node.targets, name)
         for function, end in places
         for node in own_nodes(function.node, ast.Assign)
     )

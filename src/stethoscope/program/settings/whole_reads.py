@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from stethoscope.program.index import dotted
 from stethoscope.program.remembered import remembered
@@ -103,9 +104,24 @@ def _is_of_file(holder: str, key: tuple[str, ...], spot: Spot, code: Mentions) -
     if origin_of(holder, key, at, spot.source, code) == LOADED:
         return True
     scope = code.scope_of(at)
-    if not isinstance(scope, FunctionNode) or _is_stored(scope, holder):
+    if not isinstance(scope, FunctionNode):
         return False
+    if _is_stored(scope, holder):
+        behind = _behind_its_one_store(scope, holder)
+        return behind is not None and origin_of(holder, key, behind, spot.source, code) == LOADED
     return origin_of(holder, key, scope.body[0], spot.source, code) == LOADED
+
+
+def _behind_its_one_store(scope: FunctionNode, holder: str) -> ast.stmt | None:
+    """The statement behind the only one that gives a variable something, where that surely ran before."""
+    stored = [
+        one for one in all_nodes(scope, ast.Name) if one.id == holder and isinstance(one.ctx, ast.Store)
+    ]
+    for one, after in pairwise(scope.body):
+        is_sure = isinstance(one, ast.Assign | ast.With | ast.AnnAssign)
+        if is_sure and len(stored) == 1 and any(node is stored[0] for node in all_nodes(one)):
+            return after
+    return None
 
 
 def _is_kept_from_file(spot: Spot, key: tuple[str, ...], code: Mentions) -> bool:
