@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from stethoscope.program.index import Class, Index
-from stethoscope.program.walk.values import Applied, Items, Value
+from stethoscope.program.walk.values import Applied, Constant, Items, Value
 
 # The arguments of transformers.Trainer in their order; each is kept under its own name.
 TRAINER_ARGUMENTS = (
@@ -21,6 +21,8 @@ TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})
 TRAINERS_BY_NAME = frozenset(
     {"SFTTrainer", "DPOTrainer", "GRPOTrainer", "RewardTrainer", "KTOTrainer", "ORPOTrainer"}
 )
+# What keeps whatever it is given under its name.
+NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
 # Classes of the arguments of such trainers, which keep each under its name.
 ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig")
 
@@ -34,6 +36,9 @@ def kept_argument(made: Applied, name: str) -> Value | None:
     """What an object of an outside class keeps of its arguments: `loader.dataset`, `subset.dataset`."""
     if holds_arguments(made.callee):
         return made.keywords.get(name)
+    if made.callee in NAMESPACES:  # numbers and the like may well be counted in it
+        held = made.keywords.get(name)
+        return None if isinstance(held, Constant) else held
     if name != "dataset" or made.callee.rpartition(".")[2] not in {"DataLoader", "Subset"}:
         return None
     return made.keywords.get(name) or next(iter(made.args), None)
