@@ -72,7 +72,9 @@ def _records(asked: ast.If) -> list[ast.Name | ast.Attribute]:
     if len(best) == 1:
         return best
     texts = (one.value for inner in asked.body for one in all_nodes(inner, ast.Constant))
-    is_of_best = any(isinstance(text, str) and "best" in words(text.partition(".")[0]) for text in texts)
+    is_of_best = any(
+        isinstance(text, str) and "best" in words(text.partition(".")[0].replace("/", "_")) for text in texts
+    )
     is_of_two = len(sides) == 2 and not any((dotted(one) or "").isupper() for one in sides)
     return sides if is_of_best and is_of_two else []
 
