@@ -23,6 +23,7 @@ CAUSE = Cause(
         Evidence(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),
+        Evidence("best-never-moves", DECISIVE, "whatever beats the beginning is kept as the best"),
         Evidence("worst-kept-as-best", DECISIVE, "the wrong end of the score is kept, or no score ever is"),
         Evidence("record-never-renewed", DECISIVE, "each save replaces the best weights by the latest"),
         Evidence("monitored-never-logged", STRONG, "what is watched is never measured under that name"),

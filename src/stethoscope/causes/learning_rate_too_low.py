@@ -122,6 +122,7 @@ CAUSE = Cause(
             outcome=Outcome.CLEAR,
         ),
         Evidence("rate-below-use", MODERATE, "such rates are for weights that were trained before"),
+        Evidence("rate-times-rate", DECISIVE, "the rate is multiplied with itself"),
         Evidence("rate-moves-nothing", DECISIVE, "all steps together lead nowhere"),
         Evidence("rate-climbs-to-the-end", MODERATE, "the rate never comes to its height"),
         Evidence(

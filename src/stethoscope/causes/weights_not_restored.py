@@ -46,6 +46,7 @@ CAUSE = Cause(
     title="A resume did not restore the weights",
     prior=COMMON,
     evidence=(
+        Evidence("average-left-behind", STRONG, "the average of the weights is saved and never restored"),
         Evidence("checkpoint-without-buffers", DECISIVE, "the checkpoint has no running statistics"),
         Evidence("loss-starts-over", DECISIVE, "the loss is learned down from its first level twice"),
         Evidence("weights-left-at-random", STRONG, "a load left more than a head at random"),

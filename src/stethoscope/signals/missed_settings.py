@@ -6,14 +6,23 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS
+from stethoscope.program.likenesses import words
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.program_settings import taken_here
 from stethoscope.program.settings.section_taken_from import section_taken_from
 from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
+from stethoscope.program.settings.whole_reads import whole_reads
 from stethoscope.recipe.schemas import nearest
 from stethoscope.run import Recipe, Run, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_settings, written_names
+
+# What a training has one of, whichever section names it.
+LOOP_WORDS = frozenset(
+    {"accumulate", "accumulation", "accum", "clip", "clipping", "warmup", "epochs", "iterations", "iters"}
+    | {"patience"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,10 @@ def measure(run: Run) -> MissedSettings | Missing:
     ]
     found = (*_misspelt(reads, wanted, uses), *_elsewhere(reads, wanted, uses))
     found = (*found, *_lengths_elsewhere(every, run.recipe, uses))
-    return MissedSettings((*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses)))
+    found = (*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses))
+    told = {one.read for one in found}
+    other = (one for one in _on_another_level(wanted, run.recipe, uses) if one.read not in told)
+    return MissedSettings((*found, *other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,38 @@ def _lengths_elsewhere(reads: Sequence[_Read], recipe: Recipe, uses: SettingUses
             read.default,
             read_too=True,
         )
+
+
+def _on_another_level(
+    wanted: dict[str, list[Wanted]], recipe: Recipe, uses: SettingUses
+) -> Iterator[MissedSetting]:
+    """Reads from the top of the file of what the file has in a section, and nowhere else.
+
+    A setting that something else reads is told of only where it is of the training loop as a whole.
+    """
+    tops = {str(setting.key[0]) for setting in recipe if len(setting.key) > 1}
+    for read in whole_reads(uses.code):
+        size = len(read.key)
+        if any(setting.key[:size] == read.key for setting in recipe) or not read.beside & tops:
+            continue
+        found = [one for one in recipe if one.key[-size:] == read.key and one.known]
+        if len({one.key for one in found}) != 1 or found[0].value == read.default:
+            continue
+        own, places = found[0], wanted.get(read.key[-1], [])
+        usages = [uses.of(one.name, one.sections, one.beside, others=[read.spot]) for one in places]
+        unread = bool(usages) and all(usage.use is Use.UNUSED for usage in usages)
+        section = {word for part in own.key[:-1] for word in words(str(part))}
+        is_of_loop = bool(LOOP_WORDS & set(words(own.leaf))) and not section & EVALUATION_WORDS
+        if unread or is_of_loop:
+            yield MissedSetting(
+                own.dotted,
+                own.where,
+                own.value,
+                ".".join(read.key),
+                read.where,
+                repr(read.default),
+                not unread,
+            )
 
 
 def _section_of_name(

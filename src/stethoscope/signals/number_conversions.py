@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 
 from stethoscope.program.remembered import remembered
-from stethoscope.program.settings.mentions import Spot, taken_by_name
+from stethoscope.program.settings.mentions import Mentions, Spot, taken_by_name
 from stethoscope.program.settings.setting_uses import SettingUses, setting_uses
+from stethoscope.program.settings.texts_as_truth import declared_flags
 from stethoscope.run import Program, Run
 from stethoscope.signals.missing import Missing
 
@@ -90,7 +91,23 @@ def _may_convert(program: Program, name: str) -> bool:
     if _converts_by_loader(program):
         return True
     uses = setting_uses(program)
-    return uses is None or _Uses(uses).convert(name)  # None: too large to be followed
+    if uses is None:  # too large to be followed
+        return True
+    return _becomes_default_of_flag(uses.code, name) or _Uses(uses).convert(name)
+
+
+def _becomes_default_of_flag(code: Mentions, name: str) -> bool:
+    """`parser.set_defaults(**loaded)`: argparse reads a default that is a text as the type of its flag."""
+    told = (spot.node for spot in code.calls.get("set_defaults", ()))
+    if not any(isinstance(call, ast.Call) and any(w.arg is None for w in call.keywords) for call in told):
+        return False
+    typed = (
+        getattr(word.value, "id", "")
+        for _, call, flag in declared_flags(code)
+        for word in call.keywords
+        if flag == name and word.arg == "type"
+    )
+    return any(kind in _CONVERTERS for kind in typed)
 
 
 @remembered

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Index
+from stethoscope.program.settings.early_defaults import early_defaults
 from stethoscope.program.settings.flags_over_files import flags_over_files
 from stethoscope.program.settings.imported_files import imported_files
 from stethoscope.program.settings.lost_overrides import lost_overrides
@@ -77,7 +78,8 @@ def measure(run: Run) -> OverwrittenSettings | Missing:
     found += [one for one in outvoted_options(uses.code) if any(_in_files(one, written))]
     found += buried_settings(uses.code)
     launched = _launched(run)
-    flags = (one for one in flags_over_files(uses.code) if one.name not in launched)
+    replacing = (*flags_over_files(uses.code), *early_defaults(uses.code))
+    flags = (one for one in replacing if one.name not in launched)
     found += [one for one in flags if any(_in_files(one, written))]
     judged = (_judged(one, options, written, uses.code.index) for one in found)
     known = [one for one in judged if one is not None]

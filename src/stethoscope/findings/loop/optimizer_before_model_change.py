@@ -288,7 +288,7 @@ def _replaced(holder: Holder, call: Call) -> str:
 
 
 def _is_wrapping(call: Call) -> bool:
-    name = getattr(call.callee, "name", "") or getattr(call.receiver, "name", "")
+    name = getattr(call.callee, "name", "")
     return call.name in WRAPPING or str(name).endswith(WRAPPING)
 
 

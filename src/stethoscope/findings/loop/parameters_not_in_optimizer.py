@@ -6,7 +6,8 @@ given (`model.parameters()`, lists, groups, chains, filters, `add_param_group`).
 them, while others are, is reported; so is a part of a network that gets what another part of it gives, where
 an optimizer has that other part alone. Two optimizers with the parameters of one network, and none with the
 other's, is the same. So is one half of a division by shape or name (`[p for p in net.parameters() if
-p.ndim > 1]`) whose other half nothing gives to the optimizer.
+p.ndim > 1]`) whose other half nothing gives to the optimizer, and a function that makes groups of parameters,
+followed with a small network, that puts all those of one kind into none.
 
 ## Why it matters
 Its weights get gradients and stay at their random start: a head, a loss with centres or weights of its own,
@@ -38,6 +39,7 @@ from stethoscope.program.loop.gradient_modes import without_gradients
 from stethoscope.program.loop.hand_moved_weights import moved_by_hand
 from stethoscope.program.loop.left_out_beside import left_out_beside
 from stethoscope.program.loop.left_out_parts import left_out_behind
+from stethoscope.program.loop.left_over_parameters import left_over_parameters
 from stethoscope.program.loop.loop_holders import known_holders, losses_of
 from stethoscope.program.loop.parameter_owners import (
     Holder,
@@ -85,6 +87,15 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             message=f"the optimizer gets the parameters with {group.question}, and never the others",
             evidence={"chosen": group.site.text},
             proof="no other place in the source takes parameters out of a network for an optimizer",
+        )
+    for left in left_over_parameters(loops.loops[0].run.index) if loops.loops else ():
+        examined = True
+        which = f"with {left.dimensions} dimensions" if left.dimensions is not None else "called bias"
+        yield Finding(
+            where=left.site.where,
+            message=f"the groups that {left.function} makes hold no parameters {which}: nothing trains them",
+            evidence={"left out": ", ".join(left.names)},
+            proof="the function was followed with a small network that has parameters of every kind",
         )
     for loop in loops:
         configured = () if loop.hook is None or loop.trace.by_hand else configured_optimizers(loop.trace)

@@ -79,6 +79,13 @@ def examine(loops: TrainingLoops, courses: RateCourses | None) -> Iterator[Findi
             f"or more: in the last of them it gives {end.last:.0%} of its highest rate",
             evidence={"rounds": end.course.rounds, "pace": end.course.pace, "last": round(end.last, 4)},
         )
+    for end in courses.of(Misfit.SWINGS) if courses is not None else ():
+        yield Finding(
+            end.course.site.where,
+            f"{end.course.name} is back at its highest rate in round {end.at:,} and comes up again "
+            "and again: it is laid out over no more rounds than there are epochs, and moved with every batch",
+            evidence={"rounds": end.course.rounds, "back by": end.at},
+        )
     for loop in loops:
         told: set[int] = set()
         for step in schedule_steps(loop):
@@ -122,6 +129,10 @@ def _configured_mismatch(loop: TrainingLoop, configured: ConfiguredSchedule) -> 
         for length, unit in units:
             if unit == "epoch":
                 return f"counts epochs ({length.name}={length.text}), and Lightning moves it with every batch"
+    if configured.interval == "step" and schedule.kind in CHAINS:
+        why = _of_two_units(run, schedule)
+        if why:
+            return f"{why}, and Lightning moves it with every batch"
     if configured.interval == "step":
         rounds = _rounds(loop)
         left = _left(run, schedule, rounds)
@@ -164,7 +175,8 @@ def _is_updated_in(loop: TrainingLoop, round_: Scope) -> bool:
 
 def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     if schedule.kind in CHAINS and "step" in {unit_of(loop.run, length) for length in schedule.lengths}:
-        return _of_two_units(loop, schedule)
+        why = _of_two_units(loop.run, schedule)
+        return f"{why}, and is stepped with every batch" if why else ""
     for length in schedule.lengths:
         if _is_of_one_epoch(loop, length):
             return (
@@ -190,13 +202,13 @@ def _too_fast(loop: TrainingLoop, schedule: Schedule) -> str:
     return ""
 
 
-def _of_two_units(loop: TrainingLoop, schedule: Schedule) -> str:
+def _of_two_units(run: Execution, schedule: Schedule) -> str:
     """One member of a chain that counts epochs beside others that count steps."""
     for length in schedule.lengths:
-        made = [one.callee for one in ancestry(loop.run, length.value) if isinstance(one, Applied)]
-        if unit_of(loop.run, length) == "epoch" and not {"*", "len", "//", "/"} & set(made):
+        made = [one.callee for one in ancestry(run, length.value) if isinstance(one, Applied)]
+        if unit_of(run, length) == "epoch" and not {"*", "len", "//", "/"} & set(made):
             told = f"{length.name}={length.text}"
-            return f"has a part that counts epochs ({told}), and is stepped with every batch"
+            return f"has a part that counts epochs ({told})"
     return ""
 
 

@@ -14,6 +14,7 @@ from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, full_name
 from stethoscope.program.loop.whole_trainings import makes_its_network
+from stethoscope.program.settings.stated_options import stated
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.events import Assignment, Call, Event, Scope
@@ -81,6 +82,7 @@ def has_plain_workers(loader: TrainingLoader, least: int) -> bool:
     workers = given[WORKERS_PLACE] if len(given) > WORKERS_PLACE else options.get("num_workers")
     init = options.get("worker_init_fn")
     is_plain = init is None or is_nothing(init)
+    workers = stated(loader.run.index, loader.run.settings, workers)
     is_known = isinstance(workers, Constant) and isinstance(workers.value, int)
     return is_plain and loader.options_known and is_known and _number(workers) >= least
 

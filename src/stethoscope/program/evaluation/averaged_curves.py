@@ -162,6 +162,8 @@ def _bent(value: ast.expr, given: dict[str, ast.expr], depth: int) -> str:
             under = value.args[0] if value.args else getattr(value.func, "value", None)
             is_mean = isinstance(under, ast.expr) and _is_mean(under, given, 2)
             return BENDING[bare_name(value)] if is_mean else ""
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):  # by the samples of the batch
+            return _bent(left, given, depth) or _bent(right, given, depth)
         case ast.BinOp(op=ast.Pow(), left=inner, right=ast.Constant(value=0.5)):
             return "roots" if _is_mean(inner, given, 2) else ""
         case ast.Name() if depth and dotted(value) in given:

@@ -76,7 +76,10 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
                     (one for later in body[place + 1 :] for one in own_below(later)),
                     key=lambda one: getattr(one, "lineno", 0),
                 )
-                used = next((one for one in after if _takes_up(one, name) or _is_given(one, name)), None)
+                used = next((one for one in after if _takes_up(one, name)), None)
+                before = after[: after.index(used)] if used is not None else after
+                given = (one for one in before if _is_given(one, name))
+                used = next((one for one in given if _leads_to(body[place + 1 :], one, used)), used)
                 if used is None and _is_chosen(node, loop):
                     used = next((one for one in after if _writes_down(one, name)), None)
                 elif used is not None and not _takes_up(used, name):
@@ -85,6 +88,22 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
                 if used is not None:
                     seen.add(node)
                     yield Alias(source, node, used, name)
+
+
+def _leads_to(block: Sequence[ast.stmt], given: ast.AST, used: ast.AST | None) -> bool:
+    """Whether something is surely reached only behind a statement: it stands later in the same block."""
+    if any(one is given for one in block):
+        return True
+    for statement in block:
+        for name in ("body", "orelse", "finalbody"):
+            inner = getattr(statement, name, None)
+            if isinstance(inner, list) and used is not None and _holds(inner, given) and _holds(inner, used):
+                return _leads_to(inner, given, used)
+    return False
+
+
+def _holds(block: Sequence[ast.AST], wanted: ast.AST) -> bool:
+    return any(node is wanted for one in block for node in all_nodes(one))
 
 
 def _is_given(node: ast.AST, name: str) -> bool:

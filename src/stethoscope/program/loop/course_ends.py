@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
+from stethoscope.program.likenesses import words
 from stethoscope.program.loop.rate_courses import Course
 
 INSIDE = 48  # rounds of the run at which a course is tried
@@ -27,6 +28,7 @@ SHORTEST_WARM_UP = 8  # rounds in a straight line
 TEETH = 2  # lengths of a warm-up in which a saw-tooth is up again
 STAGES = 3  # values on the way down: a drop at one milestone is meant
 ALIKE = 0.02
+CYCLING = frozenset({"cyclic", "cycle", "restart", "restarts", "triangular"})  # swings are meant
 
 
 class Misfit(StrEnum):
@@ -39,6 +41,7 @@ class Misfit(StrEnum):
     COUNTS_TOO_FAST = "counts too fast"
     COUNTS_TOO_SLOWLY = "counts too slowly"
     WARM_UP_MISSES = "warm-up misses"
+    SWINGS = "swings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,13 @@ def _end(course: Course) -> CourseEnd | None:
     inside = _tried(course, sorted({round(i * (course.rounds - 1) / INSIDE) for i in range(INSIDE + 1)}))
     if len(inside) < FEWEST or inside[-1][0] != course.rounds - 1 or max(value for _, value in inside) <= 0:
         return None
-    found = _warm_up_misses(course)
-    if found is not None:
-        return found
-    found = _counts_too_fast(course) or _counts_too_slowly(course, inside) or _peaks_late(course, inside)
+    found = (
+        _warm_up_misses(course)
+        or _counts_too_fast(course)
+        or _counts_too_slowly(course, inside)
+        or _peaks_late(course, inside)
+        or _swings(course, inside)
+    )
     if found is not None:
         return found
     outside = _tried(course, _behind(course.rounds))
@@ -205,13 +211,44 @@ def _counts_too_slowly(course: Course, inside: Tried) -> CourseEnd | None:
     values = [value for _, value in inside]
     top_at, top = _top_of_count(course)
     at_end = _laid_out_up_to(course, end, top)
-    has_hardly_fallen = at_end is not None and values[-1] >= HIGH * max(values)
+    has_hardly_fallen = at_end is not None and values[-1] - at_end >= LOW * max(values)
     is_rising = all(later >= earlier for earlier, later in pairwise(values)) and values[-1] > values[0]
     if not has_hardly_fallen and not (is_rising and TWICE * values[-1] <= top and top_at < end):
         return None
     return CourseEnd(
         Misfit.COUNTS_TOO_SLOWLY, course, values[-1] / top, math.ceil(end), (at_end or 0.0) / top
     )
+
+
+def _swings(course: Course, inside: Tried) -> CourseEnd | None:
+    """A course that comes back up again and again, within fewer rounds than two for each epoch of the run.
+
+    Nobody lays out swings by the number of epochs: it is a decay over them, moved with every batch.
+    """
+    if course.extent is None or CYCLING & set(words(course.name)) or not course.is_each:
+        return None
+    rises = sum(later > earlier for (_, earlier), (_, later) in pairwise(inside))
+    epochs = course.rounds / course.extent.batches
+    if rises < FEWEST or epochs < FEWEST:
+        return None
+    top = max(value for _, value in inside)
+    places = _turns(course, (HIGH * top, LOW * top, HIGH * top), round(4 * epochs))
+    if len(places) < STAGES or places[2] - places[0] > 2 * epochs:
+        return None
+    return CourseEnd(Misfit.SWINGS, course, inside[-1][1] / top, places[2], 1.0)
+
+
+def _turns(course: Course, levels: Sequence[float], end: int) -> list[int]:
+    """The rounds in which a course is above the first level, then below the second, and above the third."""
+    found: list[int] = []
+    for at in range(min(end, course.rounds)):
+        value = course.at(at)
+        if value is None or len(found) == len(levels):
+            break
+        level = levels[len(found)]
+        if value <= level if len(found) % 2 else value >= level:
+            found.append(at)
+    return found
 
 
 def _top_of_count(course: Course) -> tuple[float, float]:

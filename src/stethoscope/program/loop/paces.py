@@ -3,6 +3,9 @@
 for _ in range(batch):              if step % steps_per_epoch == 0:
     scheduler.step()                    scheduler.step()
 
+A condition that holds the updates as well, and in which the loop counts, leaves the rounds as they are: what
+is counted are the updates. Where the loop counts outside of it, few of its rounds move the scheduler.
+
 A number that is not known counts as the least that it can be: one process, one part. Of the batches in an
 epoch that the data decide there are at least a few.
 """
@@ -12,9 +15,10 @@ from __future__ import annotations
 import ast
 
 from stethoscope.program.loop.known_numbers import known_number
+from stethoscope.program.loop.rounds_made import counted, is_one_more
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.walk.ancestry import ancestry, quietly
-from stethoscope.program.walk.events import Event, Scope
+from stethoscope.program.walk.events import Assignment, Event, Scope
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Constant, Value
 
@@ -31,9 +35,22 @@ def pace_of(loop: TrainingLoop, moved: Event, round_: Scope) -> float:
             break
         if scope.kind == "loop" and id(scope) not in shared:
             pace *= _rounds_at_least(loop.run, scope) or 1.0
-        elif scope.kind == "if" and scope.arm and id(scope) not in shared:
+        elif (
+            scope.kind == "if" and scope.arm and (id(scope) not in shared or not _is_counted_in(loop, scope))
+        ):
             pace /= _nth(loop.run, scope) or 1.0
     return pace
+
+
+def _is_counted_in(loop: TrainingLoop, scope: Scope) -> bool:
+    """Whether the loop counts up where a condition holds: `if (i + 1) % n == 0: ...; step += 1`."""
+    return any(
+        isinstance(event, Assignment)
+        and is_one_more(event)
+        and counted(event)
+        and any(one is scope for one in event.scopes())
+        for event in loop.trace.events
+    )
 
 
 def _rounds_at_least(run: Execution, scope: Scope) -> float | None:

@@ -36,7 +36,7 @@ def partial_groups(index: Index) -> tuple[PartialGroup, ...]:
     """The choice of parameters that a program makes for its optimizer, where it makes no other."""
     sources = [source for source in index.program if not is_test(source)]
     choices = [(source, *choice) for source in sources for choice in _choices(source)]
-    if len(choices) != 1 or any(_gives_all(source) for source in sources):
+    if len(choices) != 1 or any(gives_all(source) for source in sources):
         return ()
     source, made, asked = choices[0]
     if asked is None or not _divides(asked) or not _is_for_optimizer(source, made):
@@ -66,7 +66,7 @@ def _collects(body: list[ast.stmt]) -> bool:
     return any(getattr(call.func, "attr", "") in {"append", "extend", "add", "setdefault"} for call in calls)
 
 
-def _gives_all(source: Source) -> bool:
+def gives_all(source: Source) -> bool:
     """Whether something may be given all parameters at once: an optimizer, or a list of groups."""
     for node in all_nodes(source.tree) if "arameters(" in source.text else ():
         match node:

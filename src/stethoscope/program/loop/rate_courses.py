@@ -18,13 +18,14 @@ import numpy as np
 
 from stethoscope.program.index import Class, Function, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.loop.derived_schedulers import as_of_library
 from stethoscope.program.loop.known_numbers import is_parsed, known_number, option_defaults
 from stethoscope.program.loop.library_courses import library_course
 from stethoscope.program.loop.moves import Kind, Move
 from stethoscope.program.loop.paces import pace_of
 from stethoscope.program.loop.roles import Role, derived_role
 from stethoscope.program.loop.rounds_made import counted, innermost, is_one_more, rounds_made, whole
-from stethoscope.program.loop.schedule_steps import count_of
+from stethoscope.program.loop.schedule_steps import count_of, is_about_skips
 from stethoscope.program.loop.schedules import counts_batches
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.syntax import own_nodes
@@ -144,7 +145,8 @@ def _of_schedulers(loop: TrainingLoop) -> Iterator[Course]:
     for made, moves in moved.items():
         scope = innermost(loop, moves[0].event)
         rounds = rounds_made(loop, scope) if scope is not None and len(moves) == 1 else None
-        function = _function_of(loop.run, made) if rounds is not None else None
+        made_of = as_of_library(loop.trace, made)
+        function = _function_of(loop.run, made_of) if rounds is not None else None
         if scope is None or rounds is None or function is None:
             continue  # one that several loops move goes on from one to the next
         site = made.site if isinstance(made, Applied) else moves[0].event.site
@@ -196,15 +198,9 @@ def _is_in_each(loop: TrainingLoop, move: Move, scope: Scope) -> bool:
     for one in move.event.scopes():
         if one is scope:
             return True
-        if one.kind == "if" and id(one.node) not in allowed and not _is_about_skips(one.node):
+        if one.kind == "if" and id(one.node) not in allowed and not is_about_skips(one.node):
             return False
     return False
-
-
-def _is_about_skips(test: ast.AST) -> bool:
-    spoken = {word for node in ast.walk(test) for word in words(_own_name(node))}
-    is_of_none = any(isinstance(node, ast.Constant) and node.value is None for node in ast.walk(test))
-    return is_of_none or bool(spoken & {"scale", "skipped", "skip", "finite", "isfinite", "overflow"})
 
 
 def _own_name(node: ast.AST) -> str:
@@ -373,6 +369,8 @@ def _counted_to(loop: TrainingLoop, value: Value, written: ast.expr | None = Non
     begun = value.options if isinstance(value, Choice) else (value,)
     if all(isinstance(one, Constant) or _is_plain(run, one) for one in begun) and len(begun) > 1:
         return _counted_up(loop, _names_in(written))  # from nothing, or from where a checkpoint was
+    if isinstance(value, Constant) and isinstance(written, ast.Attribute):
+        return _counted_up(loop, {written.attr})  # of an object, in the first round that was walked
     if isinstance(value, Constant | Instance) or not _is_plain(run, value):
         return None
     leaves = [one for one in ancestry(run, value) if isinstance(one, Leaf | Part)]

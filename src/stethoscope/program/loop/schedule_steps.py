@@ -6,12 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, Move, moves, same_object
 from stethoscope.program.loop.training_loop import TrainingLoop, condition, level
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Event, Scope
 from stethoscope.program.walk.values import Applied, Value
+
+SKIPPING = frozenset({"scale", "skipped", "skip", "finite", "isfinite", "overflow"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,12 +116,20 @@ def _asked(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
     for one in event.scopes():
         if one is scope:
             break
-        if one.kind == "if":
+        if one.kind == "if" and not is_about_skips(one.node):
             found.add(condition(one))
     # An optimizer of Accelerate asks this itself, wherever its step is written.
     return frozenset(
         one for one in found if not (one[1] and one[0].endswith(".sync_gradients") and " " not in one[0])
     )
+
+
+def is_about_skips(test: ast.AST) -> bool:
+    """Whether a condition only leaves out a skipped step, or a schedule that is not there."""
+    named = (getattr(node, "attr", None) or getattr(node, "id", None) for node in ast.walk(test))
+    spoken = {word for name in named if name for word in words(str(name))}
+    is_of_none = any(isinstance(node, ast.Constant) and node.value is None for node in ast.walk(test))
+    return is_of_none or bool(spoken & SKIPPING)
 
 
 def epoch_loop(loop: TrainingLoop) -> Scope | None:

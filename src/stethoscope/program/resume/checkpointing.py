@@ -10,6 +10,7 @@ from functools import cached_property
 from stethoscope.program.evaluation.evaluations import Walk, names_in
 from stethoscope.program.evaluation.frozen_copies import is_copy, trained_networks
 from stethoscope.program.likenesses import words
+from stethoscope.program.loop.derived_schedulers import as_of_library
 from stethoscope.program.loop.moves import Kind, Move, receiver_role
 from stethoscope.program.loop.roles import Role, role_by_name, role_of
 from stethoscope.program.resume.own_checkpoints import is_written_by_training
@@ -524,6 +525,7 @@ def _counts_itself(walk: Walk, value: Value) -> bool:
         value = walk.trace.run.expand(value)
     if made_by(value) == "ReduceLROnPlateau":
         return True
+    value = as_of_library(walk.trace, value)
     if isinstance(value, Applied):
         last = value.keywords.get("last_epoch")
         return last is not None and not (isinstance(last, Constant) and last.value == -1)

@@ -32,7 +32,7 @@ def defaulted_reads(code: Mentions) -> tuple[DefaultedRead, ...]:
     for spot in code.calls.get("get", ()):
         match spot.node:
             case ast.Call(args=[_, ast.Constant(value=default)], keywords=[]) as call:
-                way = _way(call)
+                way = way_to(call)
                 if way is None:
                     continue
                 holder, key = way
@@ -42,7 +42,7 @@ def defaulted_reads(code: Mentions) -> tuple[DefaultedRead, ...]:
     return tuple(found)
 
 
-def _way(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
+def way_to(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
     """The variable and the names behind it: `cfg["optim"].get("lr", 0.1)` is cfg, (optim, lr)."""
     match node:
         case ast.Name(id=name):
@@ -55,5 +55,5 @@ def _way(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
             pass
         case _:
             return None
-    above = _way(base)
+    above = way_to(base)
     return (above[0], (*above[1], part)) if above is not None and part is not None else None

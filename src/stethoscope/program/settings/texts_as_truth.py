@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Index, dotted
+from stethoscope.program.index import Class, Index, dotted
 from stethoscope.program.settings.mentions import Mentions, Spot, mentions, taken_by_name, text_of
 from stethoscope.program.walk.entries import is_test
 
@@ -40,17 +40,60 @@ def says_no(text: object) -> bool:
 
 def boolean_options(index: Index) -> Iterator[BooleanOption]:
     """The options that argparse makes true of every text."""
-    for call, node, name in _declared(mentions(index)):
+    for call, node, name in declared_flags(mentions(index)):
         told = {word.arg: word.value for word in node.keywords}
         kind = told.get("type")
         if isinstance(kind, ast.Name) and kind.id == "bool":
             yield BooleanOption(name, call, kind)
+    yield from _of_fields(index)
+
+
+def _of_fields(index: Index) -> Iterator[BooleanOption]:
+    """`for f in fields(Config): add_argument(f"--{f.name}", type=type(f.default))`."""
+    code = mentions(index)
+    for call in code.calls.get("add_argument", ()):
+        if not isinstance(call.node, ast.Call) or is_test(call.source):
+            continue
+        kind = next((word.value for word in call.node.keywords if word.arg == "type"), None)
+        record = _record_of_fields(call, code) if kind is not None and _is_type_of_field(kind) else None
+        if kind is None or record is None:
+            continue
+        for node in record.node.body:
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=bool())):
+                    yield BooleanOption(name, call, kind)
+
+
+def _is_type_of_field(kind: ast.expr) -> bool:
+    match kind:
+        case ast.Attribute(attr="type"):
+            return True
+        case ast.Call(func=ast.Name(id="type"), args=[ast.Attribute(attr="default")]):
+            return True
+    return False
+
+
+def _record_of_fields(call: Spot, code: Mentions) -> Class | None:
+    """The record whose fields are gone through around a call, where none of them is told apart."""
+    node: ast.AST | None = call.node
+    while node is not None and not isinstance(node, ast.For):
+        if isinstance(node, ast.If | ast.IfExp | ast.FunctionDef):
+            return None
+        node = code.parents.get(id(node))
+    match node:
+        case ast.For(iter=ast.Call(func=func, args=[ast.Name() | ast.Attribute() as of])) if dotted(func) in {
+            "fields",
+            "dataclasses.fields",
+        }:
+            found = code.index.resolve(code.index.module_of(call.source), dotted(of) or "")
+            return found if isinstance(found, Class) else None
+    return None
 
 
 def text_options(index: Index) -> Iterator[TextOption]:
     """The options that are texts, say no by themselves, and are asked as if they were true or false."""
     code = mentions(index)
-    for call, node, name in _declared(code):
+    for call, node, name in declared_flags(code):
         told = {word.arg: word.value for word in node.keywords}
         is_text = "type" not in told or getattr(told["type"], "id", "") == "str"
         default = text_of(told.get("default"))
@@ -60,7 +103,8 @@ def text_options(index: Index) -> Iterator[TextOption]:
                 yield TextOption(name, default, call, asked)
 
 
-def _declared(code: Mentions) -> Iterator[tuple[Spot, ast.Call, str]]:
+def declared_flags(code: Mentions) -> Iterator[tuple[Spot, ast.Call, str]]:
+    """The flags of a program that are written out, with their calls and the names they are kept under."""
     for spot in code.calls.get("add_argument", ()):
         node = spot.node
         if not isinstance(node, ast.Call) or is_test(spot.source):

@@ -20,7 +20,13 @@ from stethoscope.program.walk.framework_bases import given_to_base
 from stethoscope.program.walk.given_back import FABRIC_SETUPS, UNCHANGED, WRAPPERS
 from stethoscope.program.walk.opened_outputs import opened_output
 from stethoscope.program.walk.parsed_records import parsed_records
-from stethoscope.program.walk.registries import REGISTRY_METHODS, definition, registered, registry_named
+from stethoscope.program.walk.registries import (
+    REGISTRY_METHODS,
+    asked_of_registry,
+    definition,
+    registered,
+    registry_named,
+)
 from stethoscope.program.walk.settings_paths import is_whole, setting
 from stethoscope.program.walk.values import (
     NOTHING,
@@ -395,18 +401,11 @@ def unscaled(value: Value) -> Value:
 def _from_registry(
     run: Execution, registry: str, method: str, args: list[Value], keywords: dict[str, Value], site: Site
 ) -> Value:
-    key: Value = args[0] if args else Leaf("key")
+    asked = asked_of_registry(run, registry, method, args, keywords)
     if method == "get":
-        return registered(run, registry, key)
-    key = run.force(key)
-    settings = dict(keywords)
-    if isinstance(key, Settings) and isinstance(key.tree, dict):
-        settings.update({name: run.part(key, name) for name in key.tree if name not in {"type", "name"}})
-        key = next((run.part(key, name) for name in ("type", "name") if name in key.tree), key)
-    elif isinstance(key, Table):
-        settings.update({str(n): v for n, v in key.entries.items() if n not in {"type", "name"}})
-        key = key.entries.get("type") or key.entries.get("name") or key
-    return call_value(run, registered(run, registry, key), [], settings, site, complete=bool(settings))
+        return registered(run, registry, asked.key)
+    made = registered(run, registry, asked.key)
+    return call_value(run, made, asked.args, asked.keywords, site, complete=bool(asked.keywords))
 
 
 def _getattr(run: Execution, args: list[Value], site: Site) -> Value:

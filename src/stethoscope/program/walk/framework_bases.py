@@ -21,11 +21,10 @@ TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})
 TRAINERS_BY_NAME = frozenset(
     {"SFTTrainer", "DPOTrainer", "GRPOTrainer", "RewardTrainer", "KTOTrainer", "ORPOTrainer"}
 )
+# What keeps whatever it is given under its name.
+NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
 # Classes of the arguments of such trainers, which keep each under its name.
 ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "RewardConfig", "KTOConfig")
-
-# Plain holders of what they are given by name.
-NAMESPACES = frozenset({"types.SimpleNamespace", "argparse.Namespace"})
 
 
 def holds_arguments(callee: str) -> bool:

@@ -73,6 +73,8 @@ def class_attribute(run: Execution, cls: Class, name: str, instance: Instance | 
             return replace(found, bound=bound) if isinstance(found, FunctionValue) else found
         if name in ancestor.variables:
             made = run.evaluate(ancestor.variables[name], Frame(run.index.module_of(ancestor.source), {}))
+            if isinstance(made, Applied) and made.callee == "enum.auto":
+                return Constant(list(ancestor.variables).index(name) + 1)
             fill_of_class(run, made, ancestor, name)
             return made
     return None

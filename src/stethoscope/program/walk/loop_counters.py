@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stethoscope.program.index import Class
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.frames import Frame
+from stethoscope.program.walk.instance_attributes import instance_attribute
 from stethoscope.program.walk.values import Choice, Constant, Instance, Items, Leaf, Value
 from stethoscope.run import Source
 
@@ -28,11 +29,12 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
                 note_counter(run, node, frame.names[name])
             case ast.Name(id=name) if id(frame.names.get(name)) in run.counted_by:
                 note_counter(run, node, frame.names[name])  # the loop inside it counts what goes through both
-            case ast.Attribute(value=ast.Name(id=base), attr=name):
-                holder = frame.names.get(base)
-                if isinstance(holder, Instance) and isinstance(holder.attributes.get(name), Constant):
+            case ast.Attribute(value=base, attr=name):
+                holder = _held(base, frame)
+                known = instance_attribute(run, holder, name) if isinstance(holder, Instance) else None
+                if isinstance(holder, Instance) and isinstance(known, Constant):
                     leaf = Leaf(name)
-                    is_switch = isinstance(getattr(holder.attributes[name], "value", None), bool)
+                    is_switch = isinstance(known.value, bool)
                     run.store(holder, name, leaf)
                     if not is_switch:
                         note_counter(run, node, leaf)
@@ -46,6 +48,17 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
         value = frame.names.get(name)
         if isinstance(value, Constant) and value.value is None:
             frame.names[name] = Leaf(name)
+
+
+def _held(base: ast.expr, frame: Frame) -> Value | None:
+    """The object that an attribute is of: `self`, or `self.state` where that is known."""
+    match base:
+        case ast.Name(id=name):
+            return frame.names.get(name)
+        case ast.Attribute(value=inner, attr=name):
+            holder = _held(inner, frame)
+            return holder.attributes.get(name) if isinstance(holder, Instance) else None
+    return None
 
 
 def _objects(frame: Frame) -> Iterator[Instance]:

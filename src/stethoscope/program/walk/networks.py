@@ -273,14 +273,28 @@ def class_has_two_modes(index: Index, cls: Class) -> bool | None:
             if any(OUTSIDE_NETWORKS.match(base) for base in bases):
                 return True
         home = index.module_of(current.source)
+        spared = _asked_for_memory(current.node)
         for node in all_nodes(current.node):
-            verdict = _node_verdict(index, home, node)
+            verdict = _node_verdict(index, home, node) if id(node) not in spared else None
             if verdict is True:
                 return True
             if isinstance(verdict, Class | Function):
                 waiting.append(verdict)
             unknown = unknown or verdict == "unknown"
     return None if unknown else False
+
+
+def _asked_for_memory(tree: ast.AST) -> set[int]:
+    """The `self.training` that only decides whether a part is computed again in the backward pass."""
+    asked = (node for node in all_nodes(tree) if isinstance(node, ast.If | ast.IfExp))
+    arms = ((one.test, one.body if isinstance(one.body, list) else [one.body]) for one in asked)
+    return {id(node) for test, body in arms if body and _is_checkpointed(body[0]) for node in ast.walk(test)}
+
+
+def _is_checkpointed(first: ast.AST) -> bool:
+    called = (node.func for node in ast.walk(first) if isinstance(node, ast.Call))
+    names = {(dotted(func) or "").rpartition(".")[2] for func in called}
+    return bool(names & {"checkpoint", "checkpoint_sequential", "_gradient_checkpointing_func"})
 
 
 def _node_verdict(index: Index, home: Module, node: ast.AST) -> bool | str | Class | Function | None:

@@ -26,6 +26,14 @@ SETTINGS_READERS = frozenset(
     }
 )
 
+# What puts several settings together, those of a file among them.
+SETTINGS_MERGERS = frozenset(
+    {"omegaconf.OmegaConf.merge", "omegaconf.OmegaConf.unsafe_merge", "hydra.compose"}
+)
+
+# Flags of absl whose `.value` is a whole file of settings.
+CONFIG_FLAGS = ("config_flags.DEFINE_config_file", "config_flags.DEFINE_config_dict")
+
 # What holds the settings it is given, under their own names.
 BAGS = frozenset(
     {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "munchify", "DotMap", "Box", "AttrDict"}
@@ -44,8 +52,10 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
             return value.key, tuple(reversed(keys))
         keys.append(value.key)
         value = _held(value.base, value.key)
-    if isinstance(value, Applied) and value.callee in SETTINGS_READERS:
+    if isinstance(value, Applied) and value.callee in SETTINGS_READERS | SETTINGS_MERGERS:
         return "config", tuple(reversed(keys))
+    if isinstance(value, Applied) and value.callee.endswith(CONFIG_FLAGS) and keys[-1:] == ["value"]:
+        return "config", tuple(reversed(keys[:-1]))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 

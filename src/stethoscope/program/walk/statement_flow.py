@@ -115,7 +115,7 @@ def _run_expression(run: Execution, node: ast.expr, frame: Frame) -> None:
 
 def _if(run: Execution, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], frame: Frame) -> bool:
     tested = run.evaluate(test, frame)
-    known = truth(tested)
+    known = truth(_answered(run, tested))
     if known is not None and not (run.tracing and is_about_resuming(test)):
         return follow_block(run, body if known else orelse, frame)
     arms = [
@@ -123,6 +123,23 @@ def _if(run: Execution, test: ast.expr, body: list[ast.stmt], orelse: list[ast.s
         _running(run, orelse, frame, test, tested, arm=False),
     ]
     return _fork(run, arms, frame)
+
+
+def _answered(run: Execution, tested: Value) -> Value:
+    """What a function of one comparison answers: `def match(self, event): return event is Event.END`."""
+    if not isinstance(tested, Delayed) or not isinstance(tested.callee, FunctionValue):
+        return tested
+    match tested.callee.function.node.body[-1:]:
+        case [ast.Return(value=ast.Constant(value=bool()))]:
+            is_plain = True
+        case [
+            ast.Return(value=ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn() | ast.Eq()]))
+        ]:
+            is_plain = True
+        case _:
+            is_plain = False
+    is_alone = len(tested.callee.function.node.body) == 1
+    return run.force(tested) if is_plain and is_alone else tested
 
 
 def _running(

@@ -1,0 +1,174 @@
+"""Records that nothing ever moves: `if score > best: save(net)`, where `best` stays what it began with.
+
+Whatever beats the beginning is then kept as the best, and the last one of those stays.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from stethoscope.program.evaluation.beaten_records import BEST_WORDS
+from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
+from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.option import literal
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.values import Site
+from stethoscope.run import Source
+
+KEEPING = frozenset({"deepcopy", "state_dict", "save_pretrained", "save_model", "save_state"})
+ORDERS = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
+READING = frozenset({"get", "load", "pop", "loads"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandingRecord:
+    """The comparison, the record as it is written, and where it is given its only value."""
+
+    site: Site
+    record: str
+    begun: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Given:
+    """A value that something is given, and where."""
+
+    value: ast.expr | None
+    site: Site
+
+
+@remembered
+def standing_records(index: Index) -> tuple[StandingRecord, ...]:
+    """Every comparison with a best that keeps weights, where nothing in the program replaces the best."""
+    bodies = [one for one in index.bodies if not is_test(one.source)]
+    return tuple(found for function in bodies for found in _in_function(index, function))
+
+
+def _in_function(index: Index, function: Function) -> Iterator[StandingRecord]:
+    for node in own_nodes(function.node, ast.If):
+        if not any(_keeps(one) for one in node.body):
+            continue
+        for record in _records(node):
+            if isinstance(record, ast.Name) and not _is_in_loop(function, node):
+                continue
+            given = _given(index, function, record)
+            begun = next((one for one in given if _is_beginning(one.value)), None)
+            if begun is not None and all(_is_beginning(one.value) or _is_read(one.value) for one in given):
+                yield StandingRecord(Site(function.source, node.test), ast.unparse(record), begun.site)
+
+
+def _records(asked: ast.If) -> list[ast.Name | ast.Attribute]:
+    """The side of a comparison that is called the best; either, where a best is what is kept under it."""
+    test = asked.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ORDERS):
+        return []
+    sides = [one for one in (test.left, test.comparators[0]) if isinstance(one, ast.Name | ast.Attribute)]
+    best = [one for one in sides if _is_called_best(one)]
+    if len(best) == 1:
+        return best
+    texts = (one.value for inner in asked.body for one in all_nodes(inner, ast.Constant))
+    is_of_best = any(
+        isinstance(text, str) and "best" in words(text.partition(".")[0].replace("/", "_")) for text in texts
+    )
+    is_of_two = len(sides) == 2 and not any((dotted(one) or "").isupper() for one in sides)
+    return sides if is_of_best and is_of_two else []
+
+
+def _is_called_best(side: ast.expr) -> bool:
+    last = (dotted(side) or "").rpartition(".")[2]
+    return "best" in words(last) or (bool(BEST_WORDS & set(words(last))) and "so" in words(last))
+
+
+def _keeps(statement: ast.stmt) -> bool:
+    """Whether weights are kept: something is saved, or a state is taken."""
+    calls = (bare_name(call) for call in all_nodes(statement, ast.Call))
+    return any(name in KEEPING or name.lower().startswith("save") for name in calls)
+
+
+def _is_in_loop(function: Function, node: ast.If) -> bool:
+    loops = own_nodes(function.node, ast.For, ast.While)
+    return any(any(one is node for one in all_nodes(loop)) for loop in loops)
+
+
+def _given(index: Index, function: Function, record: ast.Name | ast.Attribute) -> list[_Given]:
+    """Everything that the record is given anywhere: of a name in its function, of an attribute in all."""
+    if isinstance(record, ast.Name):
+        if record.id in function.parameters:
+            return []
+        return list(_given_in(function.node, function.source, record.id, ast.Name))
+    name = record.attr
+    sources = [source for source in index.program if not is_test(source)]
+    if any(f'"{name}"' in source.text and "setattr(" in source.text for source in sources):
+        return []
+    return [one for source in sources for one in _given_in(source.tree, source, name, ast.Attribute)]
+
+
+def _given_in(tree: ast.AST, source: Source, name: str, kind: type[ast.expr]) -> Iterator[_Given]:
+    for node in all_nodes(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for one, part in _pairs(target, value):
+                        if _is_named(one, name, kind):
+                            yield _Given(part, Site(source, node))
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                is_field = kind is ast.Attribute and isinstance(target, ast.Name) and target.id == name
+                if is_field or _is_named(target, name, kind):
+                    yield _Given(value, Site(source, node))
+            case (
+                ast.AugAssign(target=target)
+                | ast.NamedExpr(target=target)
+                | ast.For(target=target)
+                | ast.comprehension(target=target)
+            ):
+                if any(_is_named(one, name, kind) for one in ast.walk(target)):
+                    yield _Given(None, Site(source, node))
+            case ast.Nonlocal(names=names) | ast.Global(names=names) if name in names:
+                yield _Given(None, Site(source, node))
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    if not isinstance(target, ast.Tuple | ast.List):
+        yield target, value
+    elif isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        for one, part in zip(target.elts, value.elts, strict=True):
+            yield from _pairs(one, part)
+    else:
+        yield from ((one, None) for one in target.elts)
+
+
+def _is_named(target: ast.AST, name: str, kind: type[ast.expr]) -> bool:
+    if not isinstance(target, kind):
+        return False
+    return getattr(target, "attr", None) == name or getattr(target, "id", None) == name
+
+
+def _is_beginning(value: ast.expr | None) -> bool:
+    """A number that stands there: `0.0`, `-1`, `float("inf")`, `math.inf`."""
+    if value is None:
+        return False
+    if isinstance(value, ast.UnaryOp):
+        return _is_beginning(value.operand)
+    if isinstance(value, ast.Call) and bare_name(value) == "float" and value.args:
+        return isinstance(value.args[0], ast.Constant)
+    if (dotted(value) or "").rpartition(".")[2] in {"inf", "Inf", "infty"}:
+        return True
+    known = literal(value)
+    return isinstance(known, int | float) and not isinstance(known, bool)
+
+
+def _is_read(value: ast.expr | None) -> bool:
+    """What a checkpoint gives back: `state["best"]`, `state.get("best", 0.0)`."""
+    match value:
+        case ast.Subscript(slice=ast.Constant(value=str())):
+            return True
+        case ast.Call() if bare_name(value) in READING:
+            return True
+        case ast.Call(func=ast.Name(id="float" | "int"), args=[inner]):
+            return _is_read(inner)
+    return False
