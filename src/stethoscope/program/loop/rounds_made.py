@@ -106,11 +106,16 @@ def _counts(loop: TrainingLoop, scope: Scope, test: ast.AST) -> bool:
     name = (dotted(test.left) or "").rpartition(".")[2]
     if isinstance(scope.node, ast.For) and _is_number_of_round(scope.node, name):
         return True
-    return any(
-        isinstance(event, Assignment) and counted(event) == name and _is_inside(event, scope)
+    given = [
+        counted(event) == name
         for event in loop.trace.events
-        if name
-    )
+        if isinstance(event, Assignment) and _is_named(event.target, name) and _is_inside(event, scope)
+    ]
+    return bool(given) and all(given)  # patience that begins anew counts no rounds
+
+
+def _is_named(target: ast.AST, name: str) -> bool:
+    return bool(name) and (dotted(target) or "").rpartition(".")[2] == name
 
 
 def counted(event: Assignment) -> str:
