@@ -358,9 +358,7 @@ def _counter_of_path(walk: Walk, load: Call) -> Assignment | None:
     for event in walk.trace.events[: max(first_backward(walk), 0)]:
         if isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
             numbers = [
-                one
-                for one in ancestry(run, event.value)
-                if isinstance(one, Applied) and one.callee == "int"
+                one for one in ancestry(run, event.value) if isinstance(one, Applied) and one.callee == "int"
             ]
             if any(id(one) in read for number in numbers for one in ancestry(run, number)):
                 return event
