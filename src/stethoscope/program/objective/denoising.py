@@ -484,7 +484,7 @@ def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[Foreign
 
 
 def _is_place_in_space(value: Value) -> bool:
-    """Whether an input is a draw and nothing else: where an equation is asked, or what a generator begins with."""
+    """Whether an input is a draw and nothing else: where an equation is asked, or a generator's code."""
     value = peeled(value)
     while isinstance(value, Applied) and value.callee.endswith("requires_grad_") and value.args:
         value = peeled(value.args[0])
