@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.data.made_channels import MadeChannels
+from stethoscope.program.data.made_channels import MadeChannels, is_written_out
 from stethoscope.program.data.widening_functions import widening_functions
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
@@ -197,7 +197,7 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
     said = {word for part in (node, ast.Name(target)) for word in words_of(part)} | scope.named
     if said & SAMPLING_WORDS:
         return None
-    if _is_written_out(node):
+    if is_written_out(node):
         return None
     if bare_name(node) in scope.widening:
         return node
@@ -206,16 +206,6 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
         return None
     is_certain = place == "channels"
     return node if is_certain or said & CHANNEL_WORDS else None
-
-
-def _is_written_out(copies: ast.Call) -> bool:
-    """`torch.tensor([[0, 0], [width, 0]]).expand(n, -1, -1)`: places that are given, and no data."""
-    base = copies.func.value if isinstance(copies.func, ast.Attribute) else None
-    if not isinstance(base, ast.Call) or not base.args:
-        return False
-    return bare_name(base) in {"tensor", "as_tensor", "array"} and isinstance(
-        base.args[0], ast.List | ast.Tuple
-    )
 
 
 def _axis_of_copies(node: ast.Call) -> str | None:
