@@ -356,7 +356,9 @@ def _counter_of_path(walk: Walk, load: Call) -> Assignment | None:
     read = {id(one) for value in load.args[:1] for one in ancestry(run, value) if _is_found(one)}
     used = _names_in_headers(walk) if read else set()
     for event in walk.trace.events[: max(first_backward(walk), 0)]:
-        if isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
+        # A number has a name of its own: what is put into a table of data is no count of rounds.
+        is_named = isinstance(event, Assignment) and isinstance(event.target, ast.Name | ast.Attribute)
+        if is_named and isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
             numbers = [
                 one for one in ancestry(run, event.value) if isinstance(one, Applied) and one.callee == "int"
             ]
