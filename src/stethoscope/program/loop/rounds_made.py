@@ -111,7 +111,20 @@ def _counts(loop: TrainingLoop, scope: Scope, test: ast.AST) -> bool:
         for event in loop.trace.events
         if isinstance(event, Assignment) and _is_named(event.target, name) and _is_inside(event, scope)
     ]
-    return bool(given) and all(given)  # patience that begins anew counts no rounds
+    # Patience that begins anew counts no rounds.
+    return bool(given) and all(given) and not _begins_anew(scope, name)
+
+
+def _begins_anew(scope: Scope, name: str) -> bool:
+    """`best, stale = score, 0` somewhere in the rounds."""
+    return any(
+        _is_named(part, name)
+        for one in ast.walk(scope.node)
+        if isinstance(one, ast.Assign)
+        for target in one.targets
+        if isinstance(target, ast.Tuple)
+        for part in target.elts
+    )
 
 
 def _is_named(target: ast.AST, name: str) -> bool:
