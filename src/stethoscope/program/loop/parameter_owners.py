@@ -167,8 +167,8 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
 def is_of_plain_tensors(holder: Holder) -> bool:
     """Whether an optimizer moves tensors that belong to no network: a code, an input, a mask."""
     given = holder.call.argument(0, "params")
-    options = given.options if isinstance(given, Choice) else (given,)
-    options = tuple(one for one in options if not (isinstance(one, Constant) and one.value is None))
+    several = given.options if isinstance(given, Choice) else (given,)
+    options = [one for one in several if not (isinstance(one, Constant) and one.value is None)]
     rows = [one.items for one in options if isinstance(one, Items)]
     return bool(rows) and len(rows) == len(options) and all(map(_is_plain_tensor, chain(*rows)))
 
