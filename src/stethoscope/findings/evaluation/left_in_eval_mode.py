@@ -135,7 +135,7 @@ def _training_runs(walk: Walk) -> Iterator[Move]:
         if id(move.event) in looked_at:
             continue
         around = innermost_round(move.event)
-        is_beside = around is not None and id(around) in walk.training_scopes
+        is_beside = around is not None and id(around) in walk.training_scopes and not walk.knows_what_trains
         # A loop of its own, such as one over held-out data, trains only where a loss comes out of it.
         if is_beside or id(move.event) in walk.trained:
             yield move

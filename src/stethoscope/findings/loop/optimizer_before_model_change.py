@@ -54,6 +54,7 @@ REPLACING = frozenset(
     {"resize_token_embeddings", "add_module", "register_parameter", "register_module", "add_adapter"}
 )
 WRAPPING = ("FullyShardedDataParallel", "fully_shard", "get_peft_model")
+KEEPING = frozenset({"compile", "script", "DataParallel", "DistributedDataParallel", "DDP"})
 KEPT = frozenset(
     {"ema", "teacher", "target", "average", "avg", "swa", "frozen", "old", "best", "criterion", "loss"}
 )
@@ -123,7 +124,8 @@ def _changes(trace: Trace, holder: Holder) -> Iterator[tuple[Event, str]]:
         if isinstance(event, Assignment) and not event.operator:
             is_layer = _is_layer_of(holder, event.target) if is_here else False
             is_layer = is_layer or (_is_own(trace, holder, event.owner) and not _is_kept(event.target))
-            is_new = _is_new_layer(trace, event.value) or _is_new_parameter(event)
+            is_new = not _only_wraps(event) and _is_new_layer(trace, event.value)
+            is_new = is_new or _is_new_parameter(event)
             is_new = is_new or _is_new_behind_move(trace, holder, event.value)
             if _is_unfrozen_late(trace, holder, event):
                 yield event, f"{ast.unparse(event.target)} becomes true"
@@ -262,6 +264,15 @@ def _is_new_layer(trace: Trace, value: Value) -> bool:
     return any(has_weights(trace.run, option) for option in options)
 
 
+def _only_wraps(event: Assignment) -> bool:
+    """`model.body = torch.compile(model.body)`: the parameters stay the objects that they are."""
+    node = event.site.node
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    is_wrapping = (dotted(node.func) or "").rpartition(".")[2] in KEEPING
+    return is_wrapping and ast.unparse(node.args[0]) == ast.unparse(event.target)
+
+
 def _is_new_behind_move(trace: Trace, holder: Holder, value: Value) -> bool:
     """`nn.Linear(8, 7).to(device)`, made after the optimizer; `model.fc.to(device)` is what it has."""
     later = {id(event.site.node) for event in trace.events[holder.position + 1 :]}
@@ -288,8 +299,7 @@ def _replaced(holder: Holder, call: Call) -> str:
 
 
 def _is_wrapping(call: Call) -> bool:
-    name = getattr(call.callee, "name", "")
-    return call.name in WRAPPING or str(name).endswith(WRAPPING)
+    return call.name in WRAPPING or str(getattr(call.callee, "name", "")).endswith(WRAPPING)
 
 
 def _argument(call: Call) -> str:

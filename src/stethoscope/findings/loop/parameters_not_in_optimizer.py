@@ -33,6 +33,7 @@ from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severi
 from stethoscope.program.edits.known_names import name_at
 from stethoscope.program.edits.optimizer_edits import given_too, owner_of_parts, registered
 from stethoscope.program.evaluation.evaluations import Walk
+from stethoscope.program.index import dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.configured_optimizers import configured_optimizers
 from stethoscope.program.loop.gradient_modes import without_gradients
@@ -55,6 +56,7 @@ from stethoscope.program.loop.said_of_parts import is_said_of
 from stethoscope.program.loop.training_arms import runs_only_in_evaluation
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.loop.unregistered_layers import Unregistered, unregistered_layers
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.ancestry import cuts_gradient, quietly
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.graphs import met_passes
@@ -139,6 +141,8 @@ def _untrained(loop: TrainingLoop, held: list[Holder]) -> Iterator[Finding]:
             used = _place(loop, module)
             if used is None or without_gradients(used) or _is_for_evaluation(used):
                 continue
+            if _is_filled(used, held):
+                continue
             first = held[0].call
             yield Finding(
                 where=(used.site.where, first.site.where),
@@ -153,6 +157,19 @@ def _is_for_evaluation(used: Call) -> bool:
     """Whether the network that calls a part of it does so outside of training only."""
     caller = used.receiver
     return isinstance(caller, Instance) and runs_only_in_evaluation(caller.cls.node, used.name)
+
+
+def _is_filled(used: Call, held: Sequence[Holder]) -> bool:
+    """Whether the weights come from one that learns: `self.old.load_state_dict(self.net.state_dict())`."""
+    node = used.site.node
+    name = dotted(node.func) if isinstance(node, ast.Call) else None
+    learning = {f"{text}.state_dict" for one in held for text in one.texts} - {f"{name}.state_dict"}
+    for one in all_nodes(used.site.source.tree, ast.Call):
+        match one:
+            case ast.Call(func=filled, args=[ast.Call(func=read), *_]):
+                if dotted(filled) == f"{name}.load_state_dict" and dotted(read) in learning:
+                    return True
+    return False
 
 
 def _is_idle(loop: TrainingLoop, networks: Sequence[Value], module: Value) -> bool:

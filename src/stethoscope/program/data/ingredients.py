@@ -39,11 +39,32 @@ def ingredients(
             continue
         seen.add(id(current))
         yield current
+        alone = _of_what_is_given_back(run, current) if isinstance(current, Part) else None
+        if alone is not None:
+            waiting.append(alone)
+            continue
         is_network = is_network_pass(run.index, current)
         if isinstance(current, Delayed) and (through_networks or not is_network):
             waiting.append(run.expand(current))
         if not is_network:
             waiting.extend(leading(current))
+
+
+def _of_what_is_given_back(run: Execution, part: Part) -> Value | None:
+    """The one of several values that a function of the repository gives back: `_, y = batch()` is only y."""
+    base, keys = part_path(part)
+    if not isinstance(base, Delayed) or is_network_pass(run.index, base):
+        return None
+    found = run.expand(base)
+    for key in keys:
+        match found, key:
+            case Items(items=[only]), "*":
+                found = only
+            case Items(items=several), int() if 0 <= key < len(several):
+                found = several[key]
+            case _:
+                return None
+    return found
 
 
 def few_of_each(value: Value) -> Iterable[Value]:

@@ -22,6 +22,8 @@ HELD_OUT = frozenset({
     "te", "tst", "held", "unseen",
 })
 TRAINING = frozenset({"train", "training", "trn", "tr", "fit"})
+# Lists of these are told to a program, and hold no data.
+ARGUMENTS = frozenset({"args", "argv", "arguments", "kwargs", "options", "opts", "flags", "params", "cmd"})
 SPLITTING = frozenset({"torch.utils.data.random_split", "sklearn.model_selection.train_test_split"})
 SEEDING = frozenset({
     "manual_seed", "seed", "set_seed", "seed_everything", "set_random_seed", "fix_seed", "setup_seed",
@@ -351,6 +353,8 @@ def _joined_into_training(source: Source, body: Sequence[ast.stmt]) -> Iterator[
             continue
         behind = [one for one in nodes if _line(one) > _line(node)]
         for held in set(joined) - {whole}:
+            if ARGUMENTS & {words(held)[-1], words(whole)[-1]}:
+                continue
             if any(_is_measured_with(one, held, whole) for one in behind):
                 yield Leak(source, node, node, f"{held} is added to {whole}, and is held out all the same")
 

@@ -213,12 +213,24 @@ def _repeated(node: ast.expr, given: dict[str, list[ast.expr]]) -> ast.Call | No
         return None
     if node.func.attr not in {"repeat", "expand", "tile"} or len(node.args) not in {SPATIAL, SPATIAL + 1}:
         return None
+    if is_written_out(node):
+        return None
     count, *rest = node.args[-SPATIAL:]
     around = [*node.args[:-SPATIAL], *rest]
     ones = all(getattr(size, "value", None) == 1 or ast.unparse(size) == "-1" for size in around)
     if not ones or getattr(count, "value", None) == 1 or ast.unparse(count) == "-1":
         return None
     return node
+
+
+def is_written_out(copies: ast.Call) -> bool:
+    """`torch.tensor([[0, 0], [width, 0]]).expand(n, -1, -1)`: places that are given, and no data."""
+    base = copies.func.value if isinstance(copies.func, ast.Attribute) else None
+    if not isinstance(base, ast.Call) or not base.args:
+        return False
+    return bare_name(base) in {"tensor", "as_tensor", "array"} and isinstance(
+        base.args[0], ast.List | ast.Tuple
+    )
 
 
 def _gathered(function: Function) -> Iterator[MadeChannels]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from stethoscope.program.data.made_channels import MadeChannels
+from stethoscope.program.data.made_channels import MadeChannels, is_written_out
 from stethoscope.program.data.widening_functions import widening_functions
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
@@ -196,6 +196,8 @@ def _copies(node: ast.expr, scope: _Scope) -> ast.Call | None:
         return None
     said = {word for part in (node, ast.Name(target)) for word in words_of(part)} | scope.named
     if said & SAMPLING_WORDS:
+        return None
+    if is_written_out(node):
         return None
     if bare_name(node) in scope.widening:
         return node

@@ -369,7 +369,7 @@ def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator
     if not isinstance(call, ast.Call) or not call.args or len(statement.targets) != 1:
         return
     given, target = dotted(call.args[0]), dotted(statement.targets[0])
-    if given is None or given != target or len(call.args) > 2:
+    if given is None or given != target or len(call.args) > 2 or _is_told_what_was_drawn(call):
         return
     pictures = [
         arg
@@ -378,6 +378,13 @@ def _moving(index: Index, function: Function, statement: ast.Assign) -> Iterator
     ]
     if len(pictures) == 1 and _moves_at_random(index, function, call.func):
         yield given, call
+
+
+def _is_told_what_was_drawn(call: ast.Call) -> bool:
+    """`depth = self.erase(depth, params=self.erase._params)`: the move of the last picture once more."""
+    own = dotted(call.func)
+    given = (dotted(word.value) or "" for word in call.keywords)
+    return own is not None and any(one.startswith(f"{own}.") for one in given)
 
 
 def _is_picture(name: str) -> bool:

@@ -347,6 +347,10 @@ def streams_begun_again(walk: Walk) -> Iterator[tuple[Call, Site]]:
         if not isinstance(begun, Delayed) or not _streams_in_order(begun):
             continue
         around = begun_at.get(id(begun.site.node))
+        if around is not None and any(map(_is_aside, _up_to(event, around))):
+            continue  # a look at what was learned, at whatever comes first
+        if _reads_in_another_order(walk, begun):
+            continue
         if around is not None and any(around is one for one in updating) and _is_within(event, around):
             yield event, begun.site
 
@@ -358,6 +362,12 @@ def _streams_in_order(begun: Delayed) -> bool:
     nodes = own_nodes(begun.callee.function.node)
     is_stream = any(isinstance(node, ast.Yield) for node in nodes)
     return is_stream and not any(isinstance(one, ast.Call) and bare_name(one) in DRAWING for one in nodes)
+
+
+def _reads_in_another_order(walk: Walk, begun: Delayed) -> bool:
+    """Whether a stream goes through a loader that shuffles: it never begins alike."""
+    made = (one for given in begun.args for one in ingredients(walk.trace.run, given))
+    return any(is_loader(one) and isinstance(one, Applied) and not _keeps_order(one) for one in made)
 
 
 def _is_within(event: Event, loop: Scope) -> bool:

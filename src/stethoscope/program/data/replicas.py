@@ -151,6 +151,16 @@ def _shapes(noise: Applied) -> Iterator[Value]:
             yield tensor
 
 
+def _is_written_out(copies: Applied) -> bool:
+    """`torch.tensor([[0, 0], [width, 0]]).expand(n, -1, -1)`: places that are given, and no data."""
+    base = copies.args[0] if copies.args else None
+    return (
+        isinstance(base, Applied)
+        and base.callee.rpartition(".")[2] in {"tensor", "as_tensor", "array"}
+        and any(isinstance(one, Items) for one in base.args[:1])
+    )
+
+
 def _repeated(run: Execution, tensor: Value, *, of_items: bool) -> Iterator[tuple[Site, int]]:
     """The repetitions that a tensor has its channels from, in the loop or in the data set."""
     seen: set[int] = set()
@@ -166,7 +176,7 @@ def _repeated(run: Execution, tensor: Value, *, of_items: bool) -> Iterator[tupl
             waiting.extend(inner for part in batch_parts(run, value) for inner in drawn(run, part))
         elif isinstance(value, Choice):
             waiting.extend(value.options)
-        elif isinstance(value, Applied):
+        elif isinstance(value, Applied) and not _is_written_out(value):
             count = _copies(value, of_items=of_items)
             if count < 2 and of_items and _is_in_widening(run.index, value.site):
                 count = _first_axis_copies(value)

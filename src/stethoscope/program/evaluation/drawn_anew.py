@@ -16,6 +16,7 @@ from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.data.training_data import POSITIONAL, sources
 from stethoscope.program.evaluation.evaluations import Evaluation, Walk
 from stethoscope.program.index import External, Function, Index, dotted
+from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, class_role
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
@@ -45,6 +46,8 @@ SEEDS_ALL = frozenset({
 ONE = frozenset(
     {"random.random", "random.uniform", "random.randint", "random.choice", "random.gauss", "random.randrange"}
 )
+# What functions do that only show what was measured.
+ASIDE = frozenset({"summary", "plot", "visualize", "visualise", "draw", "show", "log", "write", "render"})
 GENERATORS = frozenset({"Generator", "default_rng", "RandomState"})
 UNUSED = "the noise of its samples, and not with the generator that was seeded for it"
 FLOWS = 3  # assignments between a draw and what an evaluation is handed
@@ -95,6 +98,8 @@ def _inside(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
         return
     may_decide = not _is_seeded_around(evaluation)
     for function in functions:
+        if ASIDE.intersection(words(function.name)):
+            continue
         for draw in _draws_of(index, function.source, list(own_nodes(function.node)), function.node):
             decides = _decides(draw, function) if may_decide else ""
             yield replace(draw, decides=decides) if decides else draw
@@ -128,10 +133,29 @@ def _seeds(index: Index, function: Function) -> bool:
 
 
 def _draws_of(index: Index, source: Source, nodes: list[ast.AST], body: ast.AST) -> Iterator[Draw]:
+    asked = _under_a_switch(nodes)
     for node in nodes:
+        if id(node) in asked:
+            continue
         name = _drawn(index, source, node) if isinstance(node, ast.Call) else ""
         if name and isinstance(node, ast.Call):
             yield Draw(source, node, name, _count(name, node, body))
+
+
+def _under_a_switch(nodes: list[ast.AST]) -> set[int]:
+    """`random() < self.eps and not greedy`: chance that a switch takes out of an evaluation."""
+    return {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) and any(map(_is_switch, node.values))
+        for inner in all_nodes(node)
+    }
+
+
+def _is_switch(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        value = value.operand
+    return isinstance(value, ast.Name | ast.Attribute)
 
 
 def _drawn(index: Index, source: Source, call: ast.Call) -> str:

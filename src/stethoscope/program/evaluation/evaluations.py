@@ -16,7 +16,12 @@ from functools import cached_property
 from stethoscope.program.evaluation.cut_short import ShortCut, short_cuts
 from stethoscope.program.evaluation.data_origins import are_held_out, names_given
 from stethoscope.program.evaluation.doubtful_modes import doubtful_switches
-from stethoscope.program.evaluation.trained_runs import ROUNDS, innermost_round, trained_runs
+from stethoscope.program.evaluation.trained_runs import (
+    ROUNDS,
+    all_are_followed,
+    innermost_round,
+    trained_runs,
+)
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.gradient_modes import without_gradients
@@ -116,6 +121,11 @@ class Walk:
     def trained(self) -> frozenset[int]:
         """The ids of the calls of networks that a backward pass goes back through."""
         return trained_runs(self.trace, self.moves)
+
+    @cached_property
+    def knows_what_trains(self) -> bool:
+        """Whether `trained` is all that is trained."""
+        return all_are_followed(self.trace, self.moves)
 
     @cached_property
     def trained_rounds(self) -> tuple[Value | None, ...]:

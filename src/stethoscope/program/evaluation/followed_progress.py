@@ -28,8 +28,15 @@ MOST_SEEN = 20_000  # values looked at from one entry
 PROGRESS = re.compile(
     r"^(global_?|cur_?|current_?|train_?|n_?|num_?)*(step|steps|iter|iters|iteration|epoch)$|^progress$"
 )
+# A number of steps that is asked for is a length, and no place in one.
+ASKED_FOR = re.compile(r"^(n|num)_?(steps|iters|iterations)$")
 DIFFICULTY = re.compile(r"curricul|difficult|ramp|preschool|pacing|hardness|anneal", re.IGNORECASE)
 FIXED_DIFFICULTY = re.compile(r"final|full|max|target|last|hardest|fixed|reset", re.IGNORECASE)
+
+
+def is_place(name: str) -> bool:
+    """Whether a parameter says how far training has come."""
+    return bool(PROGRESS.match(name)) and not ASKED_FOR.match(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,8 +175,17 @@ def _grown(loop: ast.For) -> set[str]:
     for call in all_nodes(loop, ast.Call):
         match call.func:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if attr in GROWING:
-                added.add(name)
+                if not any(map(_is_drawing, call.args)):
+                    added.add(name)
     return added
+
+
+def _is_drawing(value: ast.expr) -> bool:
+    """`ax.scatter(times, scores)`: what a plot is made of, and no count."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name))):
+            return name in {"plt", "fig"} or name.startswith("ax")
+    return False
 
 
 def _reads(node: ast.AST, name: str) -> Iterator[ast.AST]:

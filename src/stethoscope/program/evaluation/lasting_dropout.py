@@ -77,6 +77,18 @@ def _guarded(method: Function) -> Iterator[int]:
     for node in own_nodes(method.node):
         if isinstance(node, ast.If | ast.IfExp) and not _asks_for_rate(node.test):
             yield from (id(one) for one in all_nodes(node))
+    for place, statement in enumerate(method.node.body):
+        if _leaves_in_evaluation(statement):
+            yield from (id(one) for later in method.node.body[place:] for one in all_nodes(later))
+
+
+def _leaves_in_evaluation(statement: ast.stmt) -> bool:
+    """`if not self.training: return x`: what comes behind is for training."""
+    return (
+        isinstance(statement, ast.If)
+        and isinstance(statement.body[-1], ast.Return)
+        and any(one.attr == "training" for one in all_nodes(statement.test, ast.Attribute))
+    )
 
 
 def _asks_for_rate(test: ast.expr) -> bool:

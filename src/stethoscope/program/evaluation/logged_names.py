@@ -26,6 +26,9 @@ ANYTHING = ".*"
 RISING = re.compile(r"(Accuracy|F1Score|Precision|Recall|AUROC|AveragePrecision|JaccardIndex|Dice|R2Score)$")
 FALLING = re.compile(r"(Error|ErrorRate|Perplexity|KLDivergence|FrechetInceptionDistance|HammingDistance)$")
 
+# What these hold is whatever they are given.
+AVERAGING = frozenset({"MeanMetric", "SumMetric", "MinMetric", "MaxMetric", "RunningMean", "AverageMeter"})
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logged:
@@ -206,7 +209,20 @@ class _Spoken(ast.NodeTransformer):
         name = (dotted(made.func) or "").rpartition(".")[2] if made is not None else ""
         if RISING.search(name):
             return ast.Name(id="accuracy", ctx=ast.Load())
+        if name in AVERAGING:
+            return _averaged(self.owner, dotted(node)) or ast.Name(id="value", ctx=ast.Load())
         return ast.Name(id="error", ctx=ast.Load()) if FALLING.search(name) else self.generic_visit(node)
+
+
+def _averaged(owner: Class | None, attribute: str | None) -> ast.expr | None:
+    """The one thing that an average is given."""
+    given = {
+        ast.unparse(call.args[0]): call.args[0]
+        for method in (owner.methods.values() if owner is not None else ())
+        for call in own_nodes(method.node, ast.Call)
+        if call.args and dotted(call.func) in {attribute, f"{attribute}.update"}
+    }
+    return next(iter(given.values())) if len(given) == 1 else None
 
 
 def _made(owner: Class | None, attribute: str | None) -> ast.Call | None:

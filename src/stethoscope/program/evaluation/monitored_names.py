@@ -78,6 +78,7 @@ def _watched_by(index: Index, module: Module, node: ast.AST) -> tuple[str, str] 
         given = dict(zip(keys, node.values, strict=True))
         name = text_of(index, module, given.get("monitor"))
         is_schedule = bool({"scheduler", "lr_scheduler", "optimizer"} & given.keys())
+        is_schedule = is_schedule and "ReduceLROnPlateau" in module.source.text  # no other one asks
         return (name, "the schedule") if name and is_schedule else None
     if not isinstance(node, ast.Call):
         return None

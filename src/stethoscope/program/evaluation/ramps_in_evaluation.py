@@ -16,7 +16,7 @@ from functools import cached_property
 
 from stethoscope.program.evaluation.evaluation_entries import EvaluationEntry, evaluation_entries
 from stethoscope.program.evaluation.evaluations import names_in
-from stethoscope.program.evaluation.followed_progress import FIXED_DIFFICULTY, PROGRESS, Following
+from stethoscope.program.evaluation.followed_progress import FIXED_DIFFICULTY, PROGRESS, Following, is_place
 from stethoscope.program.evaluation.held_out_names import held_out_names, measures_held_out, plain_names
 from stethoscope.program.evaluation.ramps import (
     OTHER_RAMPS,
@@ -65,7 +65,7 @@ def ramps_in_evaluation(index: Index) -> tuple[Following, ...]:
     for function in index.functions:
         if function not in training and is_test(function.source):
             continue
-        told = frozenset(filter(PROGRESS.match, function.parameters))
+        told = frozenset(filter(is_place, function.parameters))
         nodes_of = all_nodes if function in training else own_nodes
         if told or _speaks_of_progress(nodes_of(function.node, ast.For, ast.AugAssign, ast.Attribute)):
             for ramp in search.set_in(list(nodes_of(function.node)), function.source, told):
@@ -126,7 +126,7 @@ class _Search:
             nodes = [node for node in nodes if _is_in(node, entry.lines)]
         if not measures_held_out(entry, nodes):
             return
-        known = progress_names(nodes) if entry.lines else set(filter(PROGRESS.match, _parameters(start)))
+        known = progress_names(nodes) if entry.lines else set(filter(is_place, _parameters(start)))
         if entry.lines:
             known |= {name for node in nodes for name in names_in(node) if PROGRESS.match(name)}
         seen: set[tuple[int, frozenset[str]]] = set()

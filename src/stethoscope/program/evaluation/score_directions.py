@@ -30,7 +30,7 @@ OTHERWISE = frozenset({
 })
 LOWER_TOO = frozenset({
     "losses", "cost", "costs", "eer", "chamfer", "epe", "l1", "l2", "errors", "bpc", "ade", "fde", "mpjpe",
-    "nats", "wer", "cer", "nelbo", "rmse", "mse", "mae", "mape", "err",
+    "nats", "wer", "cer", "nelbo", "rmse", "mse", "mae", "mape", "err", "dist", "distance", "distances",
 })
 HIGHER_TOO = frozenset({"accs", "accuracies", "psnrs", "dices", "ious", "auprc", "f1s"})
 # What hands a number on.

@@ -33,7 +33,7 @@ UPWARDS = frozenset({"max", "maximum", "highest", "largest", "peak", "upper", "c
 DOWNWARDS = frozenset({"min", "minimum", "lowest", "smallest", "lower", "floor"})
 WORST_WORDS = frozenset({
     "worst", "hard", "hardest", "bad", "fail", "failed", "failure", "diverged", "divergence", "outlier",
-    "spike", "anomaly", "explosion", "rollback", "adversarial", "attack", "adv", "perturb",
+    "spike", "anomaly", "explosion", "rollback", "adversarial", "attack", "attacks", "adv", "perturb",
 })
 SAVING = frozenset({"save", "checkpoint", "snapshot", "ckpt", "copyfile", "dump", "deepcopy", "clone"})
 KEPT_WORDS = frozenset({
@@ -86,6 +86,8 @@ def turned_records(index: Index) -> tuple[TurnedRecord, ...]:
     found: dict[ast.AST, TurnedRecord] = {}
     below_zero = any(word in source.text.lower() for source in sources for word in BELOW_ZERO)
     for source in sources:
+        if WORST_WORDS & set(words(source.module)):
+            continue
         for body in bodies(source.tree):
             for one in _in_body(source, body, below_zero, returned_scores(index)):
                 found.setdefault(one.site.node, one)
@@ -186,6 +188,8 @@ def _compared(statements: Sequence[ast.AST]) -> Iterator[_Record]:
                     (statement.body, sense),
                     (statement.orelse, not sense),
                 ]
+                if all(any(_replaced(comparison, arm, holds, is_open)) for arm, holds in arms):
+                    continue  # the score is kept either way
                 if _leaves(statement.body) and not statement.orelse:
                     arms.append((block[place + 1 :], not sense))
                 for arm, holds in arms:

@@ -127,11 +127,15 @@ def _moves(run: Execution, event: Event) -> Iterator[Move]:
 
 
 def _clears_gradient(event: Assignment) -> bool:
-    """`p.grad = None`, but not of those gradients only that are found to be bad."""
+    """`p.grad = None`, `p.grad = zeros_like(p)`, but not of those gradients only that are found to be bad."""
     is_grad = isinstance(event.target, ast.Attribute) and event.target.attr == "grad"
-    if not is_grad or event.operator or isinstance(event.value, Applied):
+    if not is_grad or event.operator or (isinstance(event.value, Applied) and not _is_zeros(event.value)):
         return False
     return not _is_of_bad_gradients(event)
+
+
+def _is_zeros(value: Applied) -> bool:
+    return value.callee.rpartition(".")[2] in {"zeros", "zeros_like", "new_zeros"}
 
 
 def _is_of_bad_gradients(event: Event) -> bool:
@@ -155,7 +159,7 @@ def _of_call(run: Execution, met: Call) -> Iterator[Move]:
     role = receiver_role(run, call)
     if name in BACKWARD:
         yield _backward(run, call, role)
-    elif name == "zero_grad":
+    elif name in {"zero_grad", "zero_grads"}:
         yield Move(Kind.ZERO_GRAD, call, call.receiver, by_engine=role is Role.ENGINE)
     elif name == "zero" and not call.args and _is_made(call.receiver):
         yield Move(Kind.ZERO_GRAD, call)  # a tape that gradients were recorded on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from stethoscope.program.loop.moves import full_name
 from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
@@ -166,8 +167,10 @@ def owners_of(run: Execution, params: Value | None) -> tuple[tuple[Value, ...], 
 def is_of_plain_tensors(holder: Holder) -> bool:
     """Whether an optimizer moves tensors that belong to no network: a code, an input, a mask."""
     given = holder.call.argument(0, "params")
-    items = given.items if isinstance(given, Items) else ()
-    return bool(items) and all(map(_is_plain_tensor, items))
+    several = given.options if isinstance(given, Choice) else (given,)
+    options = [one for one in several if not (isinstance(one, Constant) and one.value is None)]
+    rows = [one.items for one in options if isinstance(one, Items)]
+    return bool(rows) and len(rows) == len(options) and all(map(_is_plain_tensor, chain(*rows)))
 
 
 def _is_plain_tensor(value: Value) -> bool:

@@ -59,6 +59,10 @@ IMPURE = (
     "numpy.random.",
 )
 SCRIPT = "<script>"  # the top level of a file
+# Functions of numpy that change the array that they get, and give nothing back.
+CHANGING = frozenset(
+    f"numpy.{name}" for name in ("fill_diagonal", "put", "place", "putmask", "copyto", "put_along_axis")
+)
 DEPTH = 3
 
 
@@ -145,11 +149,18 @@ def _calls_own_layer(value: ast.expr) -> bool:
 
 
 def _is_in_place(call: ast.Call) -> bool:
-    """`F.relu(x, inplace=True)`, `torch.clamp(x, 0, 1, out=x)`, `np.nan_to_num(x, copy=False)`."""
-    named = {keyword.arg for keyword in call.keywords}
-    return bool(named & {"inplace", "out", "copy"}) or any(
-        isinstance(one, ast.Constant) and one.value is True for one in call.args
+    """`F.relu(x, inplace=True)`, `torch.clamp(x, 0, 1, out=x)`, `F.dropout(x, 0.1, True, True)`,
+    `np.nan_to_num(x, copy=False)`."""
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    return (
+        bool(named.keys() & {"inplace", "out"})
+        or _is_said(named.get("copy"), False)
+        or any(_is_said(one, True) for one in call.args)
     )
+
+
+def _is_said(value: ast.expr | None, truth: bool) -> bool:
+    return isinstance(value, ast.Constant) and value.value is truth
 
 
 def _full_name(index: Index, body: Function, func: ast.expr) -> str:
@@ -208,7 +219,11 @@ def _reads(index: Index, within: Function, call: ast.Call, left: int = DEPTH) ->
 
 def _is_seed_or_file(full: str) -> bool:
     last = full.rpartition(".")[2]
-    return last.endswith("_") or last.startswith(("set_", "save", "load", "manual_seed", "use_", "compile"))
+    return (
+        full in CHANGING
+        or last.endswith("_")
+        or last.startswith(("set_", "save", "load", "manual_seed", "use_", "compile"))
+    )
 
 
 def _makes_tensors(index: Index, function: Function) -> bool:

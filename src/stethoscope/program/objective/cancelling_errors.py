@@ -27,7 +27,7 @@ from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.walk.execution import STEPS, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import comes_from_model
-from stethoscope.program.walk.values import Applied, Delayed, Site
+from stethoscope.program.walk.values import Applied, Delayed, Part, Site
 
 Array = npt.NDArray[np.float64]
 
@@ -132,7 +132,8 @@ def _tried(
     for formula in formulas(one.run, index, settings, addend.value, shared):
         # A number that only weighs the term is no side of a comparison, and neither is a network's input.
         has_prediction = any(comes_from_model(one.run, side) for side in formula.compared)
-        if has_prediction and not formula.is_of_features and not _picks_by(one, formula):
+        is_whole = not _picks_by(one, formula) and not _takes_apart(one, formula)
+        if has_prediction and not formula.is_of_features and is_whole:
             over = _over_all(index, formula, _needs_pictures(one, addend))
             found |= {over} if over is not None else set()
     # Each way to see the term as a comparison must say the same: none knows the shapes of the data.
@@ -153,6 +154,15 @@ def _picks_by(one: Minimised, formula: Formula) -> bool:
         if any(id(inner) in sides for key in keys for inner in ingredients(one.run, key)):
             return True
     return False
+
+
+def _takes_apart(one: Minimised, formula: Formula) -> bool:
+    """Whether a side is several values, one of which is compared: `velocity, noise = out.unbind(1)`."""
+    sides = {id(side) for side in formula.compared}
+    return any(
+        isinstance(value, Part) and isinstance(value.key, int) and id(value.base) in sides
+        for value in ingredients(one.run, formula.value)
+    )
 
 
 def _over_all(index: Index, formula: Formula, is_of_pictures: bool) -> str | None:

@@ -469,6 +469,8 @@ def _scaled_noise(run: Execution, call: Applied | Delayed) -> Iterator[ScaledNoi
 def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[ForeignLevel]:
     """A level drawn like that of the corruption, which has no part in it; nothing else tells of that one."""
     noisy, *told = _given(call)
+    if _is_place_in_space(noisy):
+        return
     yield from _drawn_twice(run, call, noisy, told)
     used = {id(one): one for one in ingredients(run, noisy, leading=_outside_loaders) if _is_level(one)}
     given = [one for value in told for one in ingredients(run, value) if _is_level(one)]
@@ -479,6 +481,14 @@ def _foreign_levels(run: Execution, call: Applied | Delayed) -> Iterator[Foreign
             if isinstance(value, Applied) and isinstance(other, Applied) and value.callee == other.callee:
                 yield ForeignLevel(other.site, value.site, call.site)
                 return
+
+
+def _is_place_in_space(value: Value) -> bool:
+    """Whether an input is a draw and nothing else: where an equation is asked, or a generator's code."""
+    value = peeled(value)
+    while isinstance(value, Applied) and value.callee.endswith("requires_grad_") and value.args:
+        value = peeled(value.args[0])
+    return is_drawn(value)
 
 
 def _drawn_twice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stethoscope.program.data.ingredients import ingredients, peeled
 from stethoscope.program.likenesses import words
+from stethoscope.program.objective.zeros import is_zeros
 from stethoscope.program.walk.call_arguments import SPREAD
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.network_passes import is_network_pass
@@ -111,6 +112,25 @@ def names_mask(value: Value) -> bool:
         case Part(key=str() as key):
             return bool(MASKING_WORDS.intersection(words(key))) and not isinstance(value.base, Instance)
     return False
+
+
+def weighs_by_marks(value: Value) -> bool:
+    """`losses * marks`, `losses[marks]`: by zeros in which some places were set to one."""
+    if not isinstance(value, Applied) or len(value.args) < 2:
+        return False
+    by = value.args[1:] if value.callee == "[]" else value.args
+    is_weighing = value.callee in {"*", "[]"} or value.callee.rpartition(".")[2] in {"where", "mul"}
+    return is_weighing and any(_is_marked(_without_signs(one)) for one in by)
+
+
+def _is_marked(value: Value) -> bool:
+    if not (isinstance(value, Applied) and value.callee == "[]="):
+        return False
+    while isinstance(value, Applied) and value.callee == "[]=" and len(value.args) > 2:
+        if not (isinstance(value.args[2], Constant) and value.args[2].value in {0, 1}):
+            return False
+        value = peeled(value.args[0])
+    return is_zeros(value)
 
 
 def marks_valid(value: Value) -> bool:

@@ -161,7 +161,15 @@ def _is_gap(value: Applied) -> bool:
     """`[filler] * (longest - len(row))`: as often as a row is short of the longest."""
     counts = [arg for arg in value.args if isinstance(arg, Applied) and arg.callee == "-"]
     lengths = [count.args[1] for count in counts if len(count.args) == 2]
-    return any(isinstance(length, Applied) and length.callee == "len" for length in lengths)
+    return any(
+        isinstance(length, Applied) and length.callee == "len" and _is_of_row(length) for length in lengths
+    )
+
+
+def _is_of_row(length: Applied) -> bool:
+    """Whether a length is of a row: `len(x.shape)` counts the axes."""
+    of = length.args[0] if length.args else None
+    return not (isinstance(of, Part) and of.key == "shape")
 
 
 def _fills_rows(value: Applied) -> bool:

@@ -28,6 +28,7 @@ from stethoscope.program.objective.loss_masks import (
     option_of,
     picks_by,
     takes_out,
+    weighs_by_marks,
 )
 from stethoscope.program.objective.own_losses import opened
 from stethoscope.program.objective.padded_tokens import (
@@ -293,7 +294,7 @@ class _Objective:
     def _is_masked(self) -> bool:
         """Whether something on the way to the loss may take the padding out."""
         held = {id(part) for part in self.parts}
-        if any(may_mask(self.run, value, held) for value in self.values):
+        if any(may_mask(self.run, value, held) or weighs_by_marks(value) for value in self.values):
             return True
         beside = [part for part in self.parts if not self._is_padded(part)]
         return any(picks_by(value, beside) for value in self.values if beside)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.calls import bare_name
@@ -51,9 +51,10 @@ def unmasked_pads(index: Index) -> Iterator[UnmaskedPads]:
     for function in index.bodies:
         if is_test(function.source):
             continue
+        known = {name for owner, name in models if owner is None or _is_of(index, function, owner)}
         for call in own_nodes(function.node, ast.Call):
             name = dotted(call.func) or ""
-            if name in models and _is_told_tokens(call) and not _is_told_mask(call):
+            if name in known and _is_told_tokens(call) and not _is_told_mask(call):
                 yield UnmaskedPads(Site(function.source, call))
 
 
@@ -70,18 +71,29 @@ def turned_marks(index: Index) -> Iterator[UnmaskedPads]:
                 break
 
 
+def _is_of(index: Index, function: Function, owner: Class) -> bool:
+    """Whether `self` is an object of a class in a function."""
+    return function.owner is not None and (
+        owner in index.lineage(function.owner) or function.owner in index.lineage(owner)
+    )
+
+
 @remembered
-def _models(index: Index) -> frozenset[str]:
-    """The names by which models that look both ways are called; a trainer's own loss calls `model`."""
-    found: set[str] = set()
+def _models(index: Index) -> frozenset[tuple[Class | None, str]]:
+    """The names by which models that look both ways are called; a trainer's own loss calls `model`.
+
+    `self.model` is one in the methods of that class alone, which goes with it.
+    """
+    found: set[tuple[Class | None, str]] = set()
     texts = [module.source.text for module in index.modules.values()]
     for function in index.bodies:
         for node in own_nodes(function.node, ast.Assign):
             if isinstance(node.value, ast.Call) and _looks_both_ways(node.value, texts):
-                found |= {name for one in node.targets if (name := dotted(one))}
+                names = {name for one in node.targets if (name := dotted(one))}
+                found |= {(function.owner if name.startswith("self.") else None, name) for name in names}
     own = [one.cls for one in trainers_made(index) if one.cls is not None]
     if found and any(index.method(cls, "compute_loss") is not None for cls in own):
-        found.add("model")
+        found.add((None, "model"))
     return frozenset(found)
 
 

@@ -121,7 +121,10 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
             continue
         if _is_from_memory(walk, call):
             continue
-        counter = _counter(walk) or _counter_of_path(walk, call)
+        counter = _counter(walk)
+        if counter is not None and not _go_together(walk, call, counter):
+            counter = None
+        counter = counter or _counter_of_path(walk, call)
         named = _context_words(walk, call)
         is_named = bool(named & RESUME_WORDS) and not named & OTHER_PURPOSES
         is_named = is_named or (not named & OTHER_PURPOSES - {"best"} and _goes_on(walk, call))
@@ -129,6 +132,21 @@ def resumptions(walk: Walk) -> Iterator[Resumption]:
         if counter is not None or is_named:
             yield Resumption(walk, call, counter, is_named)
             return
+
+
+def _go_together(walk: Walk, load: Call, counter: Assignment) -> bool:
+    """Whether weights and a count come from one file, or from two that are read at one place."""
+    counted, loaded = _files(walk, counter.value), _files(walk, load.args[0] if load.args else None)
+    if not counted or not loaded or counted & loaded:
+        return True
+    others = [_files(walk, call.args[0]) for call in _loads(walk) if call.args]
+    return load.within[-1:] == counter.within[-1:] and not any(counted & other for other in others)
+
+
+def _files(walk: Walk, value: Value | None) -> set[int]:
+    """What files held that a value was made from, by id."""
+    made = ancestry(walk.trace.run, value) if value is not None else ()
+    return {id(one) for one in made if is_loaded(one)}
 
 
 def _leaves_some_out(value: Value) -> bool:
@@ -339,10 +357,13 @@ def _counter_of_path(walk: Walk, load: Call) -> Assignment | None:
     read = {id(one) for value in load.args[:1] for one in ancestry(run, value) if _is_found(one)}
     used = _names_in_headers(walk) if read else set()
     for event in walk.trace.events[: max(first_backward(walk), 0)]:
-        if isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
-            made = list(ancestry(run, event.value))
-            is_number = any(isinstance(one, Applied) and one.callee == "int" for one in made)
-            if is_number and any(id(one) in read for one in made):
+        # A number has a name of its own: what is put into a table of data is no count of rounds.
+        is_named = isinstance(event, Assignment) and isinstance(event.target, ast.Name | ast.Attribute)
+        if is_named and isinstance(event, Assignment) and set(names_in(event.target)) & used - {"self"}:
+            numbers = [
+                one for one in ancestry(run, event.value) if isinstance(one, Applied) and one.callee == "int"
+            ]
+            if any(id(one) in read for number in numbers for one in ancestry(run, number)):
                 return event
     return None
 

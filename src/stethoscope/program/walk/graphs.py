@@ -85,12 +85,17 @@ def _met_inside(calls: tuple[Call, ...], around: tuple[Call, ...]) -> tuple[Call
 
     A method that training and an evaluation call is followed in one of them alone at times.
     """
-    places = [{id(scope) for scope in call.scopes()} for call in around]
-    return tuple(
-        call
-        for call in calls
-        if not around or any(place <= {id(scope) for scope in call.scopes()} for place in places)
-    )
+    return tuple(call for call in calls if not around or any(_is_inside(call, outer) for outer in around))
+
+
+def _is_inside(call: Call, outer: Call) -> bool:
+    """Whether a call happens in what another one runs, and not beside it below the same loops."""
+    place = list(outer.scopes())
+    between = list(call.scopes())
+    if not between or [id(one) for one in between[len(between) - len(place) :]] != [id(one) for one in place]:
+        return False
+    between = between[: len(between) - len(place)]
+    return not between or between[-1].kind == "call"
 
 
 def _leaves_gradients_alone(value: Value) -> bool:

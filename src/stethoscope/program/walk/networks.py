@@ -273,9 +273,11 @@ def class_has_two_modes(index: Index, cls: Class) -> bool | None:
             if any(OUTSIDE_NETWORKS.match(base) for base in bases):
                 return True
         home = index.module_of(current.source)
-        spared = _asked_for_memory(current.node)
+        spared, maybe = _asked_for_memory(current.node), _asked_with_a_flag(current.node)
         for node in all_nodes(current.node):
-            verdict = _node_verdict(index, home, node) if id(node) not in spared else None
+            if id(node) in spared:
+                continue
+            verdict = "unknown" if id(node) in maybe else _node_verdict(index, home, node)
             if verdict is True:
                 return True
             if isinstance(verdict, Class | Function):
@@ -295,6 +297,24 @@ def _is_checkpointed(first: ast.AST) -> bool:
     called = (node.func for node in ast.walk(first) if isinstance(node, ast.Call))
     names = {(dotted(func) or "").rpartition(".")[2] for func in called}
     return bool(names & {"checkpoint", "checkpoint_sequential", "_gradient_checkpointing_func"})
+
+
+def _asked_with_a_flag(body: ast.AST) -> set[int]:
+    """`not self.training and self.post_filter`: a second mode that may be switched off."""
+    return {
+        id(one)
+        for both in all_nodes(body, ast.BoolOp)
+        if isinstance(both.op, ast.And) and any(map(_is_flag, both.values))
+        for value in both.values
+        for one in all_nodes(value, ast.Attribute)
+        if one.attr == "training"
+    }
+
+
+def _is_flag(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
+        value = value.operand
+    return isinstance(value, ast.Attribute) and value.attr != "training"
 
 
 def _node_verdict(index: Index, home: Module, node: ast.AST) -> bool | str | Class | Function | None:

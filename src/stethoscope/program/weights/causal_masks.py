@@ -138,6 +138,13 @@ def _next_token(function: Function) -> tuple[Source, ast.AST] | None:
     inputs: dict[str, ast.AST] = {}
     targets: dict[str, ast.AST] = {}
     within = {id(one) for node in own_nodes(function.node, ast.BinOp) for one in all_nodes(node)}
+    # `zip(widths[:-1], widths[1:])` goes through neighbours, one pair at a time.
+    within |= {
+        id(one)
+        for call in own_nodes(function.node, ast.Call)
+        if isinstance(call.func, ast.Name) and call.func.id == "zip"
+        for one in call.args
+    }
     for node in own_nodes(function.node, ast.Subscript):
         base = ast.unparse(node.value)
         for cut in _cuts(node.slice):

@@ -197,6 +197,8 @@ def _into_every(
     if value is not None or not isinstance(loop, ast.For) or not _goes_through_parameters(loop, target.id):
         return
     inside = around[: around.index(loop)]
+    if any(_is_otherwise(one, [call, *inside]) for one in inside):
+        return  # what is no matrix
     tests = [node.test for node in inside if isinstance(node, ast.If)]
     if not all(_ABOUT_MATRICES.search(ast.unparse(test)) for test in tests):
         return
@@ -208,6 +210,12 @@ def _into_every(
         yield InitialValue(
             source, call, "weight", kinds, True, (), owner, function, value, std, mean, target.id
         )
+
+
+def _is_otherwise(test: ast.AST, path: list[ast.AST]) -> bool:
+    """Whether a path of nodes, from the inside, leads through the other arm of a question."""
+    arm = test.orelse if isinstance(test, ast.If) else []
+    return any(one is statement for one in path for statement in arm)
 
 
 def _goes_through_parameters(loop: ast.For, name: str) -> bool:
