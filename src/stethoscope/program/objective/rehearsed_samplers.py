@@ -23,17 +23,19 @@ from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.objective.flow_steps import STARTS
 from stethoscope.program.objective.probe import rebuilt, score
+from stethoscope.program.objective.sampler_arguments import START, asked, guessed
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.objective.unsolved_estimates import comparisons, given, mixture
 from stethoscope.program.remembered import remembered
+from stethoscope.program.settings.bare_command_line import bare_command_line
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.framework_instances import made_for_hooks
+from stethoscope.program.walk.learning_classes import learns
 from stethoscope.program.walk.minimised import Minimised, minimised
 from stethoscope.program.walk.network_passes import is_model_call
-from stethoscope.program.walk.parameter_values import entry_parameters
 from stethoscope.program.walk.tensor_operations import CannotCompute
 from stethoscope.program.walk.values import (
     Applied,
@@ -56,9 +58,15 @@ STEPS = 150_000  # of one rehearsal
 MOST_ROUNDS = 1_100
 MOST_SAMPLERS = 4
 LARGEST_SIDE = 2  # of what a sampler starts from
-STEPS_OF_SCHEDULE = 50  # where a sampler is not told
+LEAST_VARIANCE = 1e-12  # what is divided by
 LEAST = 0.05  # that two points have to be apart in the end
 LEFT = 0.35  # of what the start may say, against what the point says
+CENTRES = (0.65, 0.35)  # of data with a spread, which samplers that cut at zero and one leave whole
+SPREAD = 0.15
+STRAYED = 0.05  # of the way from one centre to the other; Langevin steps stay below 0.04
+STRAYED_ALONG_A_PATH = 0.015  # where only the start is drawn; Heun steps stay below 0.005
+FEWEST_PASSES = 15  # fewer steps are too coarse to arrive
+START_LEVEL = 0.5  # of data, against the noise, that is as much as it: data are below one in size
 SHAPES = ((1, 2), (1, 1, 2, 2), (1, 1, 2))
 OUTPUTS = frozenset({"sample", 0, "x", "prediction", "pred", "eps", "out"})
 _SKIPPED = re.compile(r"backward\(|optimi[sz]er|\.step\(\)|inpaint|edit|interpolat|invert|inversion|encode")
@@ -70,6 +78,8 @@ class Miss(StrEnum):
     LEVEL = "it tells the network the noise levels the other way round"
     SIGN = "it goes against the output of its network"
     FORM = "it takes the output of its network for something else"
+    SHARES = "it counts with other shares of data and noise than training mixes"
+    START = "it starts from noise alone at a level where training leaves much of the data"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +111,7 @@ class _Lesson:
     def parts(self, told: float) -> tuple[float, float, float, float] | None:
         """How much data and noise are in the input, and in the answer, at a level that is told."""
         time = (told - self.start) / self.slope
-        ends = _ends(self.operands[2]) if self.is_whole else None
+        ends = _ends(self.one.run.index, self.operands[2]) if self.is_whole else None
         if ends is not None:  # samplers begin one step further, where tables have no level of their own
             time = min(max(round(time), ends[0]), ends[1])
         if time not in self.known:
@@ -143,7 +153,13 @@ def _tried(
 
 @remembered
 def lost_samplers(index: Index, settings: SettingsTree) -> tuple[LostSampler, ...]:
-    """Rehearse the samplers of a program that trains one denoiser."""
+    """Rehearse the samplers of a program that trains one denoiser, with its flags at their defaults."""
+    if not any("randn" in source.text or "normal" in source.text for source in index.program):
+        return ()
+    return _lost(index, bare_command_line(index, settings) or settings)
+
+
+def _lost(index: Index, settings: SettingsTree) -> tuple[LostSampler, ...]:
     lessons: list[_Lesson] = []
     for one in minimised(index, settings):
         allow_reading(one.run)
@@ -163,7 +179,7 @@ def lost_samplers(index: Index, settings: SettingsTree) -> tuple[LostSampler, ..
 
 
 def _is_sampler(function: Function) -> bool:
-    if is_test(function.source):
+    if is_test(function.source) or function.name in {"forward", "__init__"}:
         return False
     loops = [node for node in own_nodes(function.node) if isinstance(node, ast.For)]
     text = ast.unparse(function.node) if loops else ""
@@ -189,7 +205,17 @@ def _lessons(one: Minimised) -> Iterator[_Lesson]:
 def _is_network(run: Execution, value: Applied | Delayed) -> bool:
     if isinstance(value, Applied) and value.maker is not None:
         return value.callee.endswith("()")
-    return is_model_call(run.index, value)
+    return is_model_call(run.index, value) or _is_around_network(run, value)
+
+
+def _is_around_network(run: Execution, value: Applied | Delayed) -> bool:
+    """Whether a value is the output of a module that scales what goes in and out of a network it is handed."""
+    callee = value.callee if isinstance(value, Delayed) else None
+    bound = callee.bound if isinstance(callee, FunctionValue) else None
+    if not isinstance(bound, Instance) or callee.function.name not in {"forward", "__call__"}:
+        return False
+    held = bound.made_with.values()
+    return any(isinstance(one, Instance) and learns(run.index, one.cls) for one in held)
 
 
 def _lesson(one: Minimised, network: Applied | Delayed, target: Value, site: Site) -> _Lesson | None:
@@ -217,7 +243,7 @@ def _learned(
     noisy, told, *_ = given(network)
     time = operands[2]
     is_whole = isinstance(time, Applied) and time.callee.rpartition(".")[2] == "randint"
-    ends = _ends(time) if is_whole else (0.2, 0.8)
+    ends = _ends(one.run.index, time) if is_whole else (0.2, 0.8)
     if ends is None:
         return None
     for shape in SHAPES:
@@ -242,28 +268,39 @@ def _learned(
     return None
 
 
-def _ends(drawn: Value) -> tuple[float, float] | None:
+def _ends(index: Index, drawn: Value) -> tuple[float, float] | None:
     """The first and the last of the steps that are drawn."""
     if not isinstance(drawn, Applied):
         return None
-    numbers = [arg.value for arg in drawn.args if isinstance(arg, Constant) and isinstance(arg.value, int)]
-    if len(numbers) == 1:
-        numbers.insert(0, 0)
-    return (float(numbers[0]), float(numbers[1] - 1)) if len(numbers) == 2 else None
+    bounds = [arg for arg in drawn.args[:2] if not isinstance(arg, Items)]
+    numbers = [score(index, bound, (), ()) for bound in bounds]
+    known = [number for number in numbers if number is not None]
+    if not known or len(known) < len(bounds):
+        return None
+    low, high = (0.0, known[0]) if len(known) == 1 else (known[0], known[1])
+    return (low, high - 1) if high - 1 > low else None
 
 
 # What a sampler makes of it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Oracle:
-    """The best network there could be, were all data one point; what it hears and says may be turned."""
+    """The best network there could be, were all data one point; what it hears and says may be turned.
+
+    With a `spread` the data are normal around the point. `passes` counts how often it was asked, and
+    `first` is what it was asked first: the place, and the share of data and noise it was told of.
+    """
 
     lesson: _Lesson
     point: float
     seed: int
     is_told_backwards: bool = False
     sign: float = 1.0
+    spread: float = 0.0
+    passes: int = 0
+    first: tuple[Array, float, float] | None = None
+    drawn: int = 0
 
     def __call__(self, callee: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
         if isinstance(callee, Outside):
@@ -292,20 +329,23 @@ class _Oracle:
     def _answer(self, place: Array, told: float) -> Value:
         lesson = self.lesson
         if self.is_told_backwards:
-            low, high = (_ends(lesson.operands[2]) if lesson.is_whole else None) or (0.0, 1.0)
+            low, high = (_ends(lesson.one.run.index, lesson.operands[2]) if lesson.is_whole else None) or (0.0, 1.0)
             told = lesson.slope * (low + high) + 2 * lesson.start - told
         parts = lesson.parts(told)
         if parts is None:
             raise CannotCompute("the level is none that was learned")
         keep, add, data, noise = parts
-        error = (place - keep * self.point) / (add if abs(add) > 1e-6 else 1e-6)
-        return Constant(np.asarray(self.sign * (data * self.point + noise * error)))
+        self.passes += 1
+        self.first = self.first or (place, keep, add)
+        away = (place - keep * self.point) / max(keep**2 * self.spread**2 + add**2, LEAST_VARIANCE)
+        clean, error = self.point + keep * self.spread**2 * away, add * away
+        return Constant(np.asarray(self.sign * (data * clean + noise * error)))
 
     def _drawn(self, name: str, args: Sequence[Value]) -> Value | None:
         last = name.rpartition(".")[2]
         if last == "randn_like" and isinstance(args[0], Constant):
             return Constant(self.noise(np.asarray(args[0].value).shape))
-        if last != "randn":
+        if last not in {"randn", "rand"}:
             return None
         sizes = list(args[0].items) if len(args) == 1 and isinstance(args[0], Items) else list(args)
         numbers = [size.value if isinstance(size, Constant) else 1 for size in sizes]
@@ -314,17 +354,27 @@ class _Oracle:
 
     def noise(self, shape: tuple[int, ...]) -> Array:
         """Where a sampler starts, and what it adds on its way."""
-        return np.random.default_rng(self.seed).normal(size=shape)
+        self.drawn += 1
+        return np.random.default_rng((self.seed, self.drawn)).normal(size=shape)
 
 
 def _rehearsed(lesson: _Lesson, settings: SettingsTree, sampler: Function) -> LostSampler | None:
-    arrives = _arrives(lesson, settings, sampler)
-    if arrives is not False:
-        return None
+    given = [*asked(lesson.one.run.index, settings, sampler), guessed(sampler, lesson.shape)]
     site = Site(sampler.source, sampler.node)
-    if _arrives(lesson, settings, sampler, is_told_backwards=True):
+    missed: list[Mapping[str, Value]] = []
+    for one in given:
+        arrives = _arrives(lesson, settings, sampler, one)
+        if arrives:
+            miss = _strays(lesson, settings, sampler, one)
+            return LostSampler(site, lesson.compared, miss) if miss is not None else None
+        if arrives is not None:
+            missed.append(one)
+    if not missed:
+        return None
+    asks, *_ = missed
+    if _arrives(lesson, settings, sampler, asks, is_told_backwards=True):
         return LostSampler(site, lesson.compared, Miss.LEVEL)
-    if _arrives(lesson, settings, sampler, sign=-1.0):
+    if _arrives(lesson, settings, sampler, asks, sign=-1.0):
         return LostSampler(site, lesson.compared, Miss.SIGN)
     return LostSampler(site, lesson.compared, Miss.FORM)
 
@@ -333,13 +383,14 @@ def _arrives(
     lesson: _Lesson,
     settings: SettingsTree,
     sampler: Function,
+    asks: Mapping[str, Value],
     is_told_backwards: bool = False,
     sign: float = 1.0,
 ) -> bool | None:
     """Whether the end is settled by the point that the network knows; None where it cannot be followed."""
     ends: list[Array] = []
     for point, seed in ((POINTS[0], 1), (POINTS[0], 2), (POINTS[1], 1)):
-        end = _end(lesson, settings, sampler, _Oracle(lesson, point, seed, is_told_backwards, sign))
+        end = _end(lesson, settings, sampler, asks, _Oracle(lesson, point, seed, is_told_backwards, sign))
         if end is None:
             return None
         ends.append(end)
@@ -348,13 +399,45 @@ def _arrives(
     return bool(np.isfinite(by_start) and by_point > LEAST and by_start <= LEFT * by_point)
 
 
-def _end(lesson: _Lesson, settings: SettingsTree, sampler: Function, oracle: _Oracle) -> Array | None:
+def _strays(
+    lesson: _Lesson, settings: SettingsTree, sampler: Function, asks: Mapping[str, Value]
+) -> Miss | None:
+    """Why a sampler that finds a point does not find data around it.
+
+    Both the best answers and what samplers make of them are sums of multiples, so that the mean of what is
+    drawn moves with the mean of the data, whatever their spread.
+    """
+    moved: list[float] = []
+    for spread in (0.0, SPREAD):
+        oracles = [_Oracle(lesson, point, 1, spread=spread) for point in CENTRES]
+        ends = [_end(lesson, settings, sampler, asks, oracle) for oracle in oracles]
+        one, other = ends
+        if one is None or other is None or one.shape != other.shape or oracles[0].passes < FEWEST_PASSES:
+            return None
+        moved.append(float(np.mean(one - other)))
+        if _starts_late(oracles):
+            return Miss.START
+    most = STRAYED if any(oracle.drawn > 1 for oracle in oracles) else STRAYED_ALONG_A_PATH
+    return Miss.SHARES if not abs(moved[1] / moved[0] - 1) < most else None
+
+
+def _starts_late(oracles: Sequence[_Oracle]) -> bool:
+    """Whether the first place is noise, and the level told there is one with more data than noise."""
+    firsts = [oracle.first for oracle in oracles]
+    (place, keep, add), (other, *_) = [first for first in firsts if first is not None]
+    return bool(np.array_equal(place, other)) and abs(keep) * START_LEVEL > abs(add)
+
+
+def _end(
+    lesson: _Lesson, settings: SettingsTree, sampler: Function, asks: Mapping[str, Value], oracle: _Oracle
+) -> Array | None:
     run = Execution(lesson.one.run.index, settings, STEPS, eager=True)
     run.stand_in, run.most_rounds = oracle, MOST_ROUNDS
     try:
         bound = _holder(run, lesson, sampler)
-        values = {name: _argument(sampler, name, oracle) for name in entry_parameters(sampler)}
-        known = {name: value for name, value in values.items() if value is not None}
+        start = Constant(oracle.noise(lesson.shape))
+        known = {name: start if value is START else value for name, value in asks.items()}
+        known = {n: rebuilt(run, v, {}) if isinstance(v, Instance) else v for n, v in known.items()}
         end = run.force(run.follow(FunctionValue(sampler, bound), (), known))
     except (Exhausted, CannotCompute, RecursionError, ArithmeticError, LookupError, TypeError, ValueError):
         return None
@@ -378,26 +461,3 @@ def _holder(run: Execution, lesson: _Lesson, sampler: Function) -> Value | None:
                 made.setdefault(held.cls, held)
     known = made.get(sampler.owner) or made_for_hooks(lesson.one.run, sampler.owner)
     return rebuilt(run, known, {})
-
-
-def _argument(sampler: Function, name: str, oracle: _Oracle) -> Value | None:
-    """What a sampler is asked for; None for what has a default."""
-    spec = sampler.node.args
-    positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
-    with_default = {*positional[len(positional) - len(spec.defaults) :]} if spec.defaults else set()
-    with_default |= {
-        arg.arg for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None
-    }
-    if name in with_default:
-        return None
-    if "shape" in name or name == "size":
-        return Items([Constant(size) for size in oracle.lesson.shape])
-    if STARTS & {*words(name)}:
-        return Constant(oracle.noise(oracle.lesson.shape))
-    if "step" in name or name in {"nfe", "T"}:
-        return Constant(STEPS_OF_SCHEDULE)
-    if name in {"n", "num", "count", "b", "bs", "k"} or name.startswith(("n_", "num_", "batch")):
-        return Constant(1)
-    if name in {"d", "dev"} or "device" in name:
-        return Constant("cpu")
-    return Leaf(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.program.settings.settings_tree import HOLDERS
+from stethoscope.program.settings.settings_tree import HOLDERS, PARSED
 from stethoscope.program.walk.values import NOTHING, Applied, Constant, Instance, Leaf, Part, Settings, Value
 
 # What reads a file of settings, whatever the result is called.
@@ -26,6 +26,9 @@ SETTINGS_READERS = frozenset(
     }
 )
 
+# What reads a command line.
+PARSING = frozenset({"parse_args", "parse_intermixed_args"})
+
 # What holds the settings it is given, under their own names.
 BAGS = frozenset(
     {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "munchify", "DotMap", "Box", "AttrDict"}
@@ -46,6 +49,8 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
         value = _held(value.base, value.key)
     if isinstance(value, Applied) and value.callee in SETTINGS_READERS:
         return "config", tuple(reversed(keys))
+    if isinstance(value, Applied) and value.callee.rpartition(".")[2] in PARSING:
+        return PARSED, tuple(reversed(keys))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 
