@@ -51,6 +51,7 @@ CAUSE = Cause(
         Evidence("score-stays-at-nothing", STRONG, "what is learned is the contrary of what is asked"),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
+        Evidence("gradient-penalty-is-raised", DECISIVE, "the source minimises the negative of a penalty"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),
         Evidence(

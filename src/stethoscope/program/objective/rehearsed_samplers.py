@@ -329,7 +329,10 @@ class _Oracle:
     def _answer(self, place: Array, told: float) -> Value:
         lesson = self.lesson
         if self.is_told_backwards:
-            low, high = (_ends(lesson.one.run.index, lesson.operands[2]) if lesson.is_whole else None) or (0.0, 1.0)
+            low, high = (_ends(lesson.one.run.index, lesson.operands[2]) if lesson.is_whole else None) or (
+                0.0,
+                1.0,
+            )
             told = lesson.slope * (low + high) + 2 * lesson.start - told
         parts = lesson.parts(told)
         if parts is None:
