@@ -32,6 +32,6 @@ def examine(penalties: GradientPenalties) -> Iterator[Finding]:
     for one in partial_norms(penalties.index, penalties.settings):
         yield Finding(
             (one.site.where, one.gradient.where),
-            "the norm of this gradient of pictures is taken along axis 1, for each pixel instead of each picture",
+            "the norm of this gradient of pictures is taken along axis 1: for each pixel, not each picture",
             evidence={"norm": " ".join(one.site.text.split())[:120]},
         )

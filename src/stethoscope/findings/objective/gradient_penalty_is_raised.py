@@ -5,8 +5,8 @@ The terms of what is minimised with their signs. One that is the size of a gradi
 or the square of what that is short of one, and that only ever enters with a minus, is reported.
 
 ## Why it matters
-The penalty is there to keep a critic or a field smooth. With a minus the training makes its gradients as large
-as it can: the loss falls without end, and what the other network learns from is noise, soon infinite.
+The penalty is there to keep a critic or a field smooth. With a minus the training makes its gradients as
+large as it can: the loss falls without end, and what the other network learns from is noise, soon infinite.
 
 ## When it is harmless
 A gradient that is a reward on purpose stands beside a network's output in one product; such a term is no

@@ -41,7 +41,7 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
         first, *_ = one.volumes
         yield Finding(
             (one.forward.where(),),
-            f"{one.name} changes the logarithm of volumes by {first.computed:.3g} where it says {first.said:.3g}",
+            f"{one.name} changes log-volumes by {first.computed:.3g} where it says {first.said:.3g}",
             evidence={"layer": one.name, "computed": first.computed, "said": first.said},
             proof="the determinant of its derivatives, computed for inputs drawn at random",
         )

@@ -27,7 +27,8 @@ OTHERWISE = frozenset({
     "neg", "negative", "minus", "inv", "inverse", "inverted", "improvement", "improved", "gain", "delta",
     "drop", "diff", "difference", "gap", "ratio", "reduction", "decrease", "weight", "weights", "scale",
     "threshold", "patience", "counter", "count", "steps", "epochs", "idx", "index", "path", "file", "worst",
-    "elbo", "name", "key", "mode", "fn", "func", "function", "log", "spike", "reward", "rank", "hard", "hardest",
+    "elbo", "name", "key", "mode", "fn", "func", "function", "log", "spike", "reward", "rank", "hard",
+    "hardest",
 })
 LOWER_TOO = frozenset({
     "losses", "cost", "costs", "eer", "chamfer", "epe", "l1", "l2", "errors", "bpc", "ade", "fde", "mpjpe",

@@ -10,6 +10,7 @@ import numpy as np
 from stethoscope.program.data.ingredients import is_drawn, peeled
 from stethoscope.program.index import Function, Index
 from stethoscope.program.likenesses import words
+from stethoscope.program.objective.declared_numbers import declared_numbers
 from stethoscope.program.objective.flow_steps import STARTS
 from stethoscope.program.objective.probe import computed
 from stethoscope.program.settings.settings_tree import SettingsTree
@@ -20,23 +21,30 @@ from stethoscope.program.walk.parameter_values import bind, entry_parameters
 from stethoscope.program.walk.trace import Trace, traces
 from stethoscope.program.walk.values import Constant, FunctionValue, Instance, Items, Leaf, Value
 
+LABELS = frozenset({"y", "label", "labels", "classes", "c", "cls"})
 MOST_CALLS = 2  # of one sampler that are tried
 STEPS_OF_SCHEDULE = 50  # where a sampler is not told
 START = Leaf("start")  # stands for the noise that a sampler starts from
+PICTURE = Leaf("picture")  # and this for data that it is told of
+LABEL = Constant(np.zeros(1, dtype=np.int64))  # of the first class
 
 
 def asked(index: Index, settings: SettingsTree, sampler: Function) -> Iterator[dict[str, Value]]:
     """The arguments of each call of a sampler, with numbers for what is known and a network left as one."""
+    called = {bare_name(node) for node in own_nodes(sampler.node, ast.Call)}
     for trace in traces(index, settings):
         for call in list(_calls(index, trace, sampler))[:MOST_CALLS]:
             bound = Leaf("self") if sampler.owner is not None else None
             given = bind(trace.run, sampler, bound, call.args, call.keywords)
-            called = {bare_name(node) for node in own_nodes(sampler.node, ast.Call)}
-            yield {
-                name: _network(trace, name, value) if name in called else _plain(index, name, value)
+            plain = {
+                name: _network(trace, name, value) if name in called else _plain(index, settings, name, value)
                 for name, value in given.items()
                 if value is not bound
             }
+            for unknown in (LABEL, PICTURE):
+                yield {name: unknown if value is LABEL else value for name, value in plain.items()}
+                if LABEL not in plain.values():
+                    break
 
 
 def _network(trace: Trace, name: str, value: Value) -> Value:
@@ -58,7 +66,7 @@ def _calls(index: Index, trace: Trace, sampler: Function) -> Iterator[Call]:
                 yield event
 
 
-def _plain(index: Index, name: str, value: Value) -> Value:
+def _plain(index: Index, settings: SettingsTree, name: str, value: Value) -> Value:
     """A number where it is one, one sample of noise or of a class where it is many, a device by its name."""
     if isinstance(value, Constant) and not isinstance(value.value, np.ndarray):
         return value
@@ -68,19 +76,25 @@ def _plain(index: Index, name: str, value: Value) -> Value:
         return Constant("cpu")
     if is_drawn(peeled(value)):
         return START
+    declared = declared_numbers(index, settings, [value]).get(value)
+    if declared is not None:
+        whole = declared[1] == int(declared[1])
+        return Constant(int(declared[1]) if whole else declared[1])
     known = computed(index, value, (), ())
     if known is not None and known.ndim == 0:
         return Constant(known.item())
     if known is not None and known.dtype.kind == "f" and known.ndim > 1:
         return Leaf(name)
-    if known is not None or not isinstance(value, Leaf):
-        return Constant(np.zeros(1, dtype=np.int64))  # of the first class
-    return value
+    return LABEL
 
 
 def guessed(sampler: Function, shape: tuple[int, ...]) -> dict[str, Value]:
     """The arguments of a sampler by the names of its parameters, for what has no default."""
-    values = {name: _by_name(sampler, name, shape) for name in entry_parameters(sampler)}
+    called = {bare_name(node) for node in own_nodes(sampler.node, ast.Call)}
+    values = {
+        name: Leaf(name) if name in called else _by_name(sampler, name, shape)
+        for name in entry_parameters(sampler)
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -104,4 +118,4 @@ def _by_name(sampler: Function, name: str, shape: tuple[int, ...]) -> Value | No
         return Constant(1)
     if name in {"d", "dev"} or "device" in name:
         return Constant("cpu")
-    return Leaf(name)
+    return LABEL if name in LABELS else Leaf(name)
