@@ -27,7 +27,9 @@ MOST_VALUES = 200  # of one share
 LERPS = frozenset({"lerp", "lerp_"})
 LATE = 1e6  # steps: every ramp of a decay is over
 SMALLEST = 1e-7  # share that is none: a copy, or no move at all
-COUNTS = frozenset({"step", "steps", "iter", "iters", "iteration", "count", "updates", "num", "n", "i", "it", "t"})
+COUNTS = frozenset(
+    {"step", "steps", "iter", "iters", "iteration", "count", "updates", "num", "n", "i", "it", "t"}
+)
 
 
 def computed_shares(index: Index, settings: SettingsTree) -> Iterator[TurnedAverage]:
