@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.experiments.volume_changes import mistold_volumes
+from stethoscope.program.experiments.volume_changes import volumes
 from stethoscope.program.index import index
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
@@ -37,7 +37,7 @@ RULE = Rule(code="OBJ530", since="0.9", severity=Severity.CRITICAL, subject=Subj
 def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each layer whose change of volume is another than it says."""
     tree = settings_tree(settings.recipe if settings is not None else None)
-    for one in mistold_volumes(index(sources.program), tree):
+    for one in volumes(index(sources.program), tree).mistold:
         first, *_ = one.volumes
         yield Finding(
             (one.forward.where(),),

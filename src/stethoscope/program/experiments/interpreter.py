@@ -618,7 +618,10 @@ class Interpreter:
 
     def is_module(self, base: Object) -> bool:
         bases = self.index.outside_bases(base.cls)
-        return any(one.rpartition(".")[2].endswith(("Module", "Sequential", "List")) for one in bases)
+        return any(
+            one.startswith("torch.nn.") or one.rpartition(".")[2].endswith(("Module", "Sequential", "List"))
+            for one in bases
+        )
 
     def _item(self, base: Any, key: Any) -> Any:
         if isinstance(base, np.ndarray):

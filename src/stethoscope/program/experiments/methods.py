@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stethoscope.program.experiments import first_weights
+from stethoscope.program.experiments import first_weights, layers
 from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.tensor_calls import tensor_method
 from stethoscope.program.experiments.things import IDLE, Ancestors, Held, Object, Spot
@@ -59,10 +59,26 @@ def call_method(
     if isinstance(of, Layer) and name == "forward":
         return run.call(of, args, keywords, spot)
     if isinstance(of, Ancestors):
-        return None  # the __init__ of a base from outside, and the like
+        return _of_base(run, of, name, args, keywords, spot)
     if isinstance(of, Held):
         return run.call(of.attribute(name), args, keywords, spot)
     raise CannotCompute(name)
+
+
+def _of_base(
+    run: Interpreter, of: Ancestors, name: str, args: list[Any], keywords: dict[str, Any], spot: Spot | None
+) -> Any:
+    """What a class takes over from a layer of the library: its weights, and what it computes with them."""
+    bases = [base.rpartition(".")[2] for base in run.index.outside_bases(of.of.cls) if ".nn." in base]
+    kind = next((base for base in bases if base in layers.KINDS), None)
+    if kind is None:
+        return None  # the __init__ of a module, and the like
+    if name == "__init__":
+        made = layers.made(kind, args, keywords, run.drawer, spot)
+        of.of.attributes.update({**made.given, "bias": None, **made.weights, "_layer": made})
+    elif name == "forward" and "_layer" in of.of.attributes:
+        return run.call(of.of.attributes["_layer"], args, keywords, spot)
+    return None
 
 
 _WALKING = frozenset(

@@ -21,7 +21,7 @@ from stethoscope.program.experiments.layers import Layer
 from stethoscope.program.experiments.running import STEPS, WORK
 from stethoscope.program.experiments.subjects import Subject, subjects
 from stethoscope.program.experiments.things import Array, Object, Weight
-from stethoscope.program.index import Function, Index
+from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
 from stethoscope.program.syntax import own_nodes
@@ -78,37 +78,63 @@ class MistoldVolume:
         return all(one.fits(part) for one in self.volumes)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """A network that says by how much it changes volumes, and the multiple of the truth that it says."""
+
+    cls: Class
+    part: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Volumes:
+    """What was found out about the flows of a program."""
+
+    mistold: tuple[MistoldVolume, ...] = ()
+    flows: tuple[Flow, ...] = ()
+
+
 @remembered
-def mistold_volumes(index: Index, settings: SettingsTree) -> tuple[MistoldVolume, ...]:
-    """The layers of the flows that a program trains which miscount what they do to volumes."""
+def volumes(index: Index, settings: SettingsTree) -> Volumes:
+    """Try the flows that a program trains, and their layers."""
     if not any(_SAYS.search(source.text) for source in index.program):
-        return ()
+        return Volumes()
     found: dict[Function, MistoldVolume] = {}
+    flows: list[Flow] = []
+    covered: set[Class] = set()
     for subject in subjects(index, settings):
+        if subject.cls in covered:
+            continue
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                for one in _of_network(index, subject):
-                    found.setdefault(one.forward, one)
+                for one in _of_network(index, subject, covered):
+                    if isinstance(one, Flow):
+                        flows.append(one)
+                    else:
+                        found.setdefault(one.forward, one)
             except (CannotCompute, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
                 continue
             except (RecursionError, AssertionError):
                 continue
-    return tuple(found.values())
+    return Volumes(tuple(found.values()), tuple(flows))
 
 
-def _of_network(index: Index, subject: Subject) -> Iterator[MistoldVolume]:
+def _of_network(index: Index, subject: Subject, covered: set[Class]) -> Iterator[MistoldVolume | Flow]:
     run = Interpreter(index)
     run.deadline = time.thread_time() + SECONDS
     network = run.make(subject.cls, (), subject.keywords)
     if not isinstance(network, Object):
         return
+    covered.update(run.classes)
     for weight in _weights(run, network):
         weight *= CALM if weight.shape[:1] != weight.shape[1:] else 1.0
     said = "".join(ast.unparse(cls.node) for cls in run.classes)
     whole = _tried(run, network) if _SAYS.search(said) else None
-    if whole is not None and _is_meant(whole):
+    part = _part_meant(whole) if whole is not None else None
+    if whole is not None and part is not None:
         if all(one.is_sure() for one in whole.volumes):
+            yield Flow(network.cls, part)
             return
         whole = None  # right as far as can be seen
     layers = [tried for one in _inside(run, network) if (tried := _tried(run, one)) is not None]
@@ -120,10 +146,11 @@ def _of_network(index: Index, subject: Subject) -> Iterator[MistoldVolume]:
         yield from wrong if right and wrong else [whole]
 
 
-def _is_meant(whole: MistoldVolume) -> bool:
-    """Whether a flow says what it does, or the mean of that over its numbers, channels or places, or bits."""
+def _part_meant(whole: MistoldVolume) -> float | None:
+    """The multiple that a flow says: all, the mean over its numbers, channels or places, bits, or a minus."""
     sizes = {1, whole.shape[1], int(np.prod(whole.shape)), int(np.prod(whole.shape[2:]))}
-    return any(whole.is_right(1 / (size * unit)) for size in sizes for unit in (1.0, np.log(2.0), -1.0))
+    parts = [sign / (size * unit) for size in sizes for unit in (1.0, np.log(2.0)) for sign in (1.0, -1.0)]
+    return next((part for part in parts if whole.is_right(part)), None)
 
 
 def _inside(run: Interpreter, network: Object) -> Iterator[Object]:
