@@ -7,9 +7,9 @@ none: the change has to lower the loss where volumes grow, and a normal prior ha
 code where the change counts all of them.
 
 ## Why it matters
-Both parts make one likelihood. With the wrong sign the flow learns to blow volumes up or to let them shrink
-to nothing, whichever lowers the loss without end. With a mean beside a sum the volume outweighs the code, and
-what is sampled is spread far too wide.
+Both parts make one likelihood. With the wrong sign the flow learns to blow volumes up or to let them
+shrink to nothing, whichever lowers the loss without end. With a mean beside a sum the volume outweighs the
+code, and what is sampled is spread far too wide.
 
 ## When it is harmless
 A flow that is written from the code to the data says the negative, and its loss adds what others take away.
