@@ -13,7 +13,7 @@ code, and what is sampled is spread far too wide.
 
 ## When it is harmless
 A flow that is written from the code to the data says the negative, and its loss adds what others take away.
-Means of both, or bits, keep the two together. Where the loss cannot be computed from the two, nothing is said.
+Means of both, or bits, keep the two together. A loss that cannot be computed from the two is not judged.
 
 ## References
 - Papamakarios et al., Normalizing Flows for Probabilistic Modeling and Inference, 2021, section 2
