@@ -15,7 +15,8 @@ what the sampler takes it for, and what is drawn is noise or nothing.
 
 ## When it is harmless
 A sampler that makes something else on purpose, such as one that starts from a picture or goes back to the
-noise, is not rehearsed, and one of fewer than twenty passes is held to the points alone. Where a step cannot be computed, or several networks are trained, nothing is said.
+noise, is not rehearsed, and one of fewer than twenty passes is held to the points alone. Where a step cannot
+be computed, or several networks are trained, nothing is said.
 
 ## References
 - Ho et al., Denoising Diffusion Probabilistic Models, 2020, algorithms 1 and 2
