@@ -16,7 +16,7 @@ import numpy as np
 
 from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.experiments.volume_changes import Flow, volumes
-from stethoscope.program.index import Index
+from stethoscope.program.index import Class, Index
 from stethoscope.program.objective.probe import operands_of, score
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.remembered import remembered
@@ -56,8 +56,8 @@ def misfit_likelihoods(index: Index, settings: SettingsTree) -> tuple[MisfitLike
         allow_reading(one.run)
         try:
             for pass_, parts in _passes(one):
-                flow = flows.get(_class_of(pass_))
-                misfit = _misfit(one, flow, parts) if flow is not None else None
+                cls = _class_of(pass_)
+                misfit = _misfit(one, flows[cls], parts) if cls is not None and cls in flows else None
                 if misfit is not None:
                     found.setdefault(id(pass_.site.node), MisfitLikelihood(one.sink.site, pass_.site, misfit))
         except (Exhausted, RecursionError):
@@ -76,7 +76,7 @@ def _passes(one: Minimised) -> Iterator[tuple[Delayed, tuple[Value, Value]]]:
             yield parts[0].base, (parts[0], parts[1])
 
 
-def _class_of(pass_: Delayed) -> object:
+def _class_of(pass_: Delayed) -> Class | None:
     bound = pass_.callee.bound if isinstance(pass_.callee, FunctionValue) else None
     return bound.cls if isinstance(bound, Instance) else None
 

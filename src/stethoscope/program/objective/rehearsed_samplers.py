@@ -197,11 +197,11 @@ def _strays(
     most = STRAYED_ALONG_A_PATH if is_path else STRAYED
     if not abs(moved[1] / moved[0] - 1) < most:
         return Miss.SHARES
-    other = Oracle(lesson, CENTRES[0], 2, is_told_backwards, spread=SPREAD)
-    end = _end(lesson, settings, sampler, asks, other)
+    restarted = Oracle(lesson, CENTRES[0], 2, is_told_backwards, spread=SPREAD)
+    end = _end(lesson, settings, sampler, asks, restarted)
     if not is_path or one is None or end is None or end.shape != one.shape:
         return None
-    share = _spread_kept(oracles[0], other, one - end, moved[0])
+    share = _spread_kept(oracles[0], restarted, one - end, moved[0])
     return Miss.SHARES if share is not None and not LEAST_KEPT < share < 1 / LEAST_KEPT else None
 
 
