@@ -58,6 +58,7 @@ CAUSE = Cause(
         Evidence("ranking-turned-round", DECISIVE, "what should rank first is pushed down"),
         Evidence("quantiles-exchanged", DECISIVE, "the costs of answers above and below are exchanged"),
         Evidence("similarity-minimised", DECISIVE, "the source returns a similarity and minimises it"),
+        Evidence("gradient-penalty-is-raised", DECISIVE, "the source minimises the negative of a penalty"),
         Evidence("error-is-raised", DECISIVE, "the source minimises the negative of an error"),
         Evidence("rejected-answer-preferred", DECISIVE, "computed, the loss prefers what was rejected"),
         Evidence("pair-pushed-apart", DECISIVE, "the source pushes matching pairs apart"),

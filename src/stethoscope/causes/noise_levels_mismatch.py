@@ -14,7 +14,7 @@ Scale the level once, before the corruption, the network and the loss get it.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence
+from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence, says
 
 CAUSE = Cause(
     title="Corruption and conditioning use different noise levels",
@@ -22,6 +22,12 @@ CAUSE = Cause(
     evidence=(
         Evidence(
             "network-told-another-noise-level", DECISIVE, "the level is scaled for the corruption alone"
+        ),
+        Evidence(
+            "sampler-misses-its-data",
+            DECISIVE,
+            "sampling starts at a level that is not all noise",
+            when=says("starts_late"),
         ),
         Evidence("noise-far-from-data", DECISIVE, "most levels of the training teach next to nothing"),
     ),

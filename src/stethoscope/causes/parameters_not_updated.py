@@ -80,6 +80,7 @@ CAUSE = Cause(
             "the loss does not move at all",
             when=_training_is_frozen,
         ),
+        Evidence("frozen-and-never-thawed", DECISIVE, "its gradients are switched off in the first round"),
         Evidence("parameters-not-in-optimizer", DECISIVE, "no optimizer has the parameters of a network"),
         Evidence("part-stays-at-random", DECISIVE, "a part was never taught and cannot learn"),
         Evidence("library-network-frozen-at-random", DECISIVE, "a network without weights is frozen"),

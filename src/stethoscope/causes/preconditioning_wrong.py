@@ -15,7 +15,13 @@ Compare a denoised output with the clean data, weighted by the noise, or take th
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence, says
+from stethoscope.causes.cause import DECISIVE, RARE, Cause, Evidence
+from stethoscope.findings import Finding
+
+
+def _is_of_form(finding: Finding) -> bool:
+    return finding.evidence.get("miss") not in {"level", "start"}
+
 
 CAUSE = Cause(
     title="Output and target are of different parameterisations",
@@ -25,7 +31,7 @@ CAUSE = Cause(
             "sampler-misses-its-data",
             DECISIVE,
             "what is learned is not what the sampler takes it for",
-            when=says("level_is_turned", answer=False),
+            when=_is_of_form,
         ),
         Evidence(
             "target-of-another-parameterisation", DECISIVE, "a denoised output is held to a noisy target"

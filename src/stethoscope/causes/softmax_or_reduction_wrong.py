@@ -48,6 +48,9 @@ CAUSE = Cause(
             "loss-within-one-of-guessing", STRONG, "the loss cannot leave its first value by more than one"
         ),
         Evidence("samples-mixed-in-network", DECISIVE, "the samples of a batch are told of each other"),
+        Evidence("gradient-measured-along-channels", DECISIVE, "a gradient is measured for each pixel"),
+        Evidence("likelihood-of-another-flow", DECISIVE, "code and volume are not counted alike"),
+        Evidence("log-determinant-mistold", DECISIVE, "the change of volume is counted wrongly"),
         Evidence("positions-told-along-batch", DECISIVE, "positions are told along the batch"),
         Evidence("attention-within-places", DECISIVE, "attention carries nothing from place to place"),
         Evidence("places-scrambled-by-reshape", DECISIVE, "a reshape cuts across samples or places"),

@@ -56,6 +56,7 @@ class CheckpointsAsked:
     """All checkpoints the settings ask for; none where they ask for none."""
 
     checkpoints: tuple[AskedCheckpoint, ...]
+    has_run: bool = True  # something was logged or saved: what a run began with ought to be there
 
 
 def measure(run: Run) -> CheckpointsAsked | Missing:
@@ -70,7 +71,7 @@ def measure(run: Run) -> CheckpointsAsked | Missing:
         path = _asked_path(setting)
         if path is not None and setting.dotted not in asked:
             asked[setting.dotted] = _looked_for(setting, path, run)
-    return CheckpointsAsked(tuple(asked.values()))
+    return CheckpointsAsked(tuple(asked.values()), bool(run.logs or run.checkpoints))
 
 
 def _asked_path(setting: Setting) -> str | None:

@@ -35,20 +35,21 @@ def examine(asked: CheckpointsAsked, settings: Settings) -> Iterator[Finding]:
         raise InsufficientData(f"{unknown[0].path} is a path of another machine or folder")
     for one in asked.checkpoints:
         if one.exists is False:
-            yield _finding(one, settings)
+            yield _finding(one, settings, asked.has_run)
 
 
-def _finding(one: AskedCheckpoint, settings: Settings) -> Finding:
+def _finding(one: AskedCheckpoint, settings: Settings, has_run: bool) -> Finding:
     gone_since = settings.trained_with(one.setting)
     message = (
         f"{one.setting.dotted} asks for {one.path}, which is not there (looked in {', '.join(one.looked_in)})"
     )
     if gone_since:
         message += "; the run took steps all the same"
+    is_note = gone_since or not has_run
     return Finding(
         one.setting.where,
         message,
         evidence={"key": one.setting.dotted, "path": one.path, "took_steps_with_it": gone_since},
-        strength=0.0 if gone_since else 1.0,  # a note is no evidence of harm
-        severity=Severity.NOTE if gone_since else None,
+        strength=0.0 if is_note else 1.0,  # a note is no evidence of harm
+        severity=Severity.NOTE if is_note else None,
     )

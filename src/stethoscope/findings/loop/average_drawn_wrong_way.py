@@ -3,7 +3,8 @@
 ## What it checks
 Updates of averages, target networks and teachers, however they are written (`lerp_`, `mul_().add_()`, a sum
 of two products): how much of the average each keeps. The number is looked for in the source, in defaults and
-in what the class is made with; where there is none, a share that is called decay is what is kept. Reported
+in what the class is made with; where there is none, a share that is called decay is what is kept. A share of
+`lerp` that follows from settings and steps is computed for a late step. Reported
 too is an update that writes to the network that an optimizer trains.
 
 ## Why it matters
@@ -28,17 +29,23 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.call_edits import replaced
 from stethoscope.program.index import index
+from stethoscope.program.loop.computed_shares import computed_shares
 from stethoscope.program.loop.turned_averages import Blend, blended_networks, turned_averages
+from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.run import Fix, Level, Source
+from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="LOP217", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
-def examine(sources: Sources) -> Iterator[Finding]:
+def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each update that keeps the small share, and each that writes to the trained network."""
     known = index(sources.program)
-    for turned in turned_averages(known):
+    tree = settings_tree(settings.recipe if settings is not None else None)
+    told = {id(turned.blend.node): turned for turned in turned_averages(known)}
+    computed = {id(turned.blend.node): turned for turned in computed_shares(known, tree)}
+    for turned in {**computed, **told}.values():
         kept = f"{turned.share:.2g} of it" if turned.share is not None else "what its decay should take away"
         yield Finding(
             turned.source.where(turned.blend.node),

@@ -387,5 +387,8 @@ def _keeps_order(loader: Applied) -> bool:
 
 def _is_trained_on(walk: Walk, event: Call) -> bool:
     """Whether the innermost loop around a draw holds a backward pass, and no evaluation does."""
-    inner = next((scope for scope in event.scopes() if scope.kind in {"loop", "call"}), None)
-    return inner is not None and id(inner) in walk.training_scopes
+    around = list(event.scopes())
+    inner = next((scope for scope in around if scope.kind in {"loop", "call"}), None)
+    # What is drawn now and then, to look at what the network makes of it, is looked at again on purpose.
+    is_aside = any(scope.kind == "if" and id(scope) not in walk.training_scopes for scope in around)
+    return inner is not None and id(inner) in walk.training_scopes and not is_aside

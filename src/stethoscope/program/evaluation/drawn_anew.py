@@ -94,14 +94,13 @@ def _inside(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
     """The draws in the functions that evaluate."""
     index = walk.trace.run.index
     functions = _functions(index, evaluation)
-    if any(_seeds(index, function) for function in functions):
+    if any(_seeds(index, function) for function in functions) or _is_seeded_around(evaluation):
         return
-    may_decide = not _is_seeded_around(evaluation)
     for function in functions:
         if ASIDE.intersection(words(function.name)):
             continue
         for draw in _draws_of(index, function.source, list(own_nodes(function.node)), function.node):
-            decides = _decides(draw, function) if may_decide else ""
+            decides = _decides(draw, function)
             yield replace(draw, decides=decides) if decides else draw
 
 

@@ -21,12 +21,14 @@ BESIDE = frozenset({
     "early", "stop", "stopping", "stopper", "local", "overall", "ema", "history", "list", "all", "held",
     "out",
 })
-# With one of these the name is of a change, a share or a setting, or has its sign turned.
+# With one of these the name is of a change, a share or a setting, or has its sign turned. What is called
+# elbo is as often the bound as what is minimised.
 OTHERWISE = frozenset({
     "neg", "negative", "minus", "inv", "inverse", "inverted", "improvement", "improved", "gain", "delta",
     "drop", "diff", "difference", "gap", "ratio", "reduction", "decrease", "weight", "weights", "scale",
     "threshold", "patience", "counter", "count", "steps", "epochs", "idx", "index", "path", "file", "worst",
-    "name", "key", "mode", "fn", "func", "function", "log", "spike", "reward", "rank", "hard", "hardest",
+    "elbo", "name", "key", "mode", "fn", "func", "function", "log", "spike", "reward", "rank", "hard",
+    "hardest",
 })
 LOWER_TOO = frozenset({
     "losses", "cost", "costs", "eer", "chamfer", "epe", "l1", "l2", "errors", "bpc", "ade", "fde", "mpjpe",

@@ -71,6 +71,13 @@ def turned_averages(index: Index) -> Iterator[TurnedAverage]:
                 yield TurnedAverage(function.source, blend, share if share > 0 else None)
 
 
+def blends_of_networks(index: Index) -> Iterator[tuple[Source, Blend]]:
+    """Every update of an average of a network's weights."""
+    for function in _mixing(index):
+        for blend in _blends(function):
+            yield function.source, blend
+
+
 def _mixing(index: Index) -> Iterator[Function]:
     for function in index.bodies:
         if is_test(function.source) or not any(f"{name}(" in function.source.text for name in WEIGHTS):

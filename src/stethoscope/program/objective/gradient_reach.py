@@ -23,6 +23,7 @@ from stethoscope.program.walk.network_passes import (
     MODEL_WORDS,
     detaches,
     is_about_shape,
+    is_bare_gradient,
     is_model_call,
     is_network_pass,
 )
@@ -121,7 +122,8 @@ class _Reach:
         if not records(value.site):
             return self._cut(value, value.site)
         if detaches(value) and value.args:
-            return _is_made_to_learn(value.site, ANEW) or self._cut(value.args[0], value.site)
+            is_anew = not is_bare_gradient(value) and _is_made_to_learn(value.site, ANEW)
+            return is_anew or self._cut(value.args[0], value.site)
         last = value.callee.rpartition(".")[2]
         if last in CREATING:
             return _is_made_to_learn(value.site)

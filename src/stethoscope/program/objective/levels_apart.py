@@ -95,6 +95,8 @@ def _tried(one: Minimised, call: Applied | Delayed, settings: SettingsTree) -> _
     data, noise = mixed
     if is_drawn(data) or not isinstance(noise, Applied) or noise.callee.rpartition(".")[2] not in NORMAL:
         return None
+    if _is_noisy_twice(one, noisy, told, noise):
+        return None
     drawn = {id(d): d for value in (noisy, *told) for d in _draws(one, value) if d is not noise}
     if not 1 <= len(drawn) <= MOST_DRAWS:
         return None
@@ -106,6 +108,13 @@ def _tried(one: Minimised, call: Applied | Delayed, settings: SettingsTree) -> _
     if not levels:
         return None
     return _Tried(one, noisy, tuple(levels), data, noise, tuple(drawn.values()), numbers)
+
+
+def _is_noisy_twice(one: Minimised, noisy: Value, told: Sequence[Value], noise: Applied) -> bool:
+    """Whether there is further noise in an input: which of the two the level is about is not known."""
+    of_levels = {id(drawn) for value in told for drawn in _draws(one, value)}
+    others = (drawn for drawn in _draws(one, noisy) if drawn is not noise and id(drawn) not in of_levels)
+    return any(drawn.callee.rpartition(".")[2] in NORMAL for drawn in others)
 
 
 def _settings(

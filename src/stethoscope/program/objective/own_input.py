@@ -31,6 +31,8 @@ ENTROPIES = frozenset(
 _MEANT = re.compile(
     r"(?i)shift|:\s*-1\b|-1\s*:|\broll\(|vae|auto_?enc|latent|bottleneck|quanti[sz]|codebook|recon|corrupt|noise|mask_token"
     r"|random_mask|mask_ratio|mlm|dropout_?token|diffusion|denois"
+    # Convolutions whose kernels are masked see what was said before only.
+    r"|masked_?conv|pixel_?(?:cnn|snail)|weight\s*\*\s*self\.mask|self\.mask\s*\*\s*self\.weight"
     # Heads that take a margin off the right answer have to know it.
     r"|one_hot|scatter_?\(|margin|\ba(?:rc)?cos\("
 )

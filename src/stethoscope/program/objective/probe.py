@@ -308,7 +308,10 @@ def rebuilt(run: Execution, instance: Instance, known: dict[int, Value]) -> Valu
     for name, argument in instance.made_with.items():
         if name == own or isinstance(argument, Leaf | Part | Choice):
             continue
-        given[name] = _settle(run, argument, known)
+        try:
+            given[name] = _settle(run, argument, known)
+        except CannotCompute:
+            given[name] = argument  # only what looks at it cannot be computed either
     return run.construct(instance.cls, (), given)
 
 

@@ -89,11 +89,19 @@ def _of_denoiser(one: Minimised, call: Delayed) -> Iterator[MisfitScaling]:
     weight = _weights(one, call)
     if weight is not None and _spread("weight", weight) is not None:
         spreads["weight"] = _spread("weight", weight)
+    elif weight is not None and _is_turned(weight, scalings["output"]):
+        spreads["weight"] = None
     for role, spread in spreads.items():
         if spread is None or not _is_same(spread, agreed):
             yield MisfitScaling(
                 call.site if role == "weight" else _formula(one.run, call), role, agreed, spread
             )
+
+
+def _is_turned(weight: Sequence[float], output: Sequence[float]) -> bool:
+    """Whether a weight grows with what the output is multiplied with, in the place of making up for it."""
+    shares = [one / scale**2 for one, scale in zip(weight, output, strict=True) if scale]
+    return len(shares) == len(weight) and all(_is_same(shares[0], share) for share in shares)
 
 
 def _formula(run: Execution, call: Delayed) -> Site:

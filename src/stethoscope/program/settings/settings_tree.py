@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from stethoscope.program.remembered import remembered
@@ -11,6 +11,8 @@ from stethoscope.run import Key, Recipe
 
 Tree = dict[str, object] | list[object]
 Answer = TypeVar("Answer")
+
+PARSED = "parse_args()"  # the holder of what a command line gives, before it has any name
 
 # What code calls the object that holds the settings.
 HOLDERS = frozenset(
@@ -37,13 +39,15 @@ class SettingsTree:
 
     `below_zero` are the dotted keys that some file sets to a negative number, the file that counts or not.
     `asked` are the questions asked so far with their answers: what was found with one tree holds for every
-    other that answers them alike.
+    other that answers them alike. `is_declared` says that it holds what the program declares as well, so
+    that what a command line gives is known.
     """
 
     nodes: dict[Key, object] = field(default_factory=dict)
     by_last: dict[str | int, list[Key]] = field(default_factory=dict)
     below_zero: set[str] = field(default_factory=set)
     asked: dict[tuple[str, object, object], object] = field(default_factory=dict)
+    is_declared: bool = False
     _texts: set[str] = field(default_factory=set)
     _alike: dict[int, tuple[SettingsTree, int, bool]] = field(default_factory=dict)
 
@@ -90,7 +94,8 @@ class SettingsTree:
         return answer
 
     def _find(self, path: Key, holder: str) -> tuple[Key, object] | None:
-        if not path or (len(path) < 2 and holder.lower() not in HOLDERS):
+        is_held = holder.lower() in HOLDERS or (self.is_declared and holder == PARSED)
+        if not path or (len(path) < 2 and not is_held):
             return None
         found = [key for key in self.by_last.get(path[-1], ()) if key[-len(path) :] == path]
         return (found[0], self.nodes[found[0]]) if len(found) == 1 else None
@@ -120,6 +125,23 @@ def settings_tree(recipe: Recipe | None) -> SettingsTree:
             parent = tree.nodes[setting.key[:length]]
             _attach(parent, setting.key[length], tree.nodes[setting.key[: length + 1]])
     return tree
+
+
+def with_further(tree: SettingsTree, values: Mapping[str, object]) -> SettingsTree:
+    """The same settings with these for the names that have none."""
+    further = replace(
+        tree,
+        nodes=dict(tree.nodes),
+        by_last={last: list(keys) for last, keys in tree.by_last.items()},
+        asked={},
+        is_declared=True,
+        _texts=set(tree._texts),
+        _alike={},
+    )
+    for name, value in values.items():
+        if name not in tree.by_last:
+            _put(further, (name,), value)
+    return further
 
 
 def _put(tree: SettingsTree, key: Key, value: object) -> None:

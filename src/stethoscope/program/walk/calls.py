@@ -180,6 +180,8 @@ def call_method(
     kept = run.stored_in(receiver, name)
     if kept is not None:  # `state.network(x)` of a namespace that was given one
         return call_value(run, kept, args, keywords, site, complete)
+    if isinstance(receiver, Constant) and isinstance(receiver.value, np.generic):
+        receiver = Constant(np.asarray(receiver.value))  # one of the elements of an array
     if isinstance(receiver, Constant) and not isinstance(receiver.value, np.ndarray):
         return text_method(receiver, name, args) or Leaf(name)
     if run.eager:

@@ -22,7 +22,7 @@ def forget_counters(run: Execution, node: ast.For | ast.AsyncFor | ast.While, fr
     """One round stands for all of them, so what rounds count or switch is not known in it."""
     if not run.tracing:
         return
-    for target in _counted(node):
+    for target in (*_counted(node), *_counted_by_settings(run, node, frame)):
         match target:
             case ast.Name(id=name) if _is_number(frame.names.get(name)):
                 frame.names[name] = Leaf(name)
@@ -120,6 +120,32 @@ def _counted(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[ast.expr, ...]:
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting.extend(getattr(node, block, ()))
     return tuple(found)
+
+
+def _counted_by_settings(
+    run: Execution, loop: ast.For | ast.AsyncFor | ast.While, frame: Frame
+) -> Iterator[ast.expr]:
+    """What the body counts up by a number that stands elsewhere: `seen += config.batch_size`."""
+    for target, step in _counted_by(loop):
+        if isinstance(run.evaluate(step, frame), Constant):
+            yield target
+
+
+@lru_cache(maxsize=4096)
+def _counted_by(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[tuple[ast.expr, ast.expr], ...]:
+    made = {
+        name.id
+        for statement in loop.body
+        for name in all_nodes(statement, ast.Name)
+        if isinstance(name.ctx, ast.Store)
+    }
+    return tuple(
+        (node.target, node.value)
+        for statement in loop.body
+        for node in all_nodes(statement, ast.AugAssign)
+        if isinstance(node.value, ast.Attribute | ast.Name | ast.Subscript)
+        and not any(name.id in made for name in all_nodes(node.value, ast.Name))
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 from stethoscope.program.index import Index
 from stethoscope.program.likenesses import words
 from stethoscope.program.walk.learning_classes import LEARNING_LAYERS, has_parameters, learns
-from stethoscope.program.walk.values import Applied, Delayed, FunctionValue, Instance, Part, Value, inputs
+from stethoscope.program.walk.values import (
+    Applied,
+    Constant,
+    Delayed,
+    FunctionValue,
+    Instance,
+    Part,
+    Value,
+    inputs,
+)
 
 if TYPE_CHECKING:
     from stethoscope.program.walk.execution import Execution
@@ -22,7 +31,7 @@ DETACHING = frozenset({
     "detach", "detach_", "item", "numpy", "tolist", "data", "argmax", "eq", "round",
 })
 # fmt: on
-# fmt: on
+BEFORE_CREATE_GRAPH = 5  # outputs, inputs, grad_outputs and retain_graph stand in front of it
 # Callables that make or move things rather than predict.
 NO_MODEL_WORDS = frozenset(
     {
@@ -143,7 +152,18 @@ def is_about_shape(value: Value) -> bool:
 
 def detaches(value: Applied) -> bool:
     """Whether a call cuts gradients off."""
-    return value.callee in {"float", "int"} or value.callee.rpartition(".")[2] in DETACHING
+    last = value.callee.rpartition(".")[2]
+    return value.callee in {"float", "int"} or last in DETACHING or is_bare_gradient(value)
+
+
+def is_bare_gradient(value: Applied) -> bool:
+    """Whether a value is a gradient that was taken without a graph, so that nothing is learned from it."""
+    if value.callee != "torch.autograd.grad":
+        return False
+    graph = value.keywords.get("create_graph")
+    if graph is None:
+        return "**" not in value.keywords and len(value.args) < BEFORE_CREATE_GRAPH
+    return isinstance(graph, Constant) and graph.value is False
 
 
 def callable_name(value: Value) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stethoscope.program.settings.settings_tree import HOLDERS
+from stethoscope.program.settings.settings_tree import HOLDERS, PARSED
 from stethoscope.program.walk.values import NOTHING, Applied, Constant, Instance, Leaf, Part, Settings, Value
 
 # What reads a file of settings, whatever the result is called.
@@ -34,6 +34,9 @@ SETTINGS_MERGERS = frozenset(
 # Flags of absl whose `.value` is a whole file of settings.
 CONFIG_FLAGS = ("config_flags.DEFINE_config_file", "config_flags.DEFINE_config_dict")
 
+# What reads a command line.
+PARSING = frozenset({"parse_args", "parse_intermixed_args"})
+
 # What holds the settings it is given, under their own names.
 BAGS = frozenset(
     {"SimpleNamespace", "Namespace", "EasyDict", "edict", "Munch", "munchify", "DotMap", "Box", "AttrDict"}
@@ -56,6 +59,8 @@ def settings_path(part: Part) -> tuple[str, tuple[str | int, ...]]:
         return "config", tuple(reversed(keys))
     if isinstance(value, Applied) and value.callee.endswith(CONFIG_FLAGS) and keys[-1:] == ["value"]:
         return "config", tuple(reversed(keys[:-1]))
+    if isinstance(value, Applied) and value.callee.rpartition(".")[2] in PARSING:
+        return PARSED, tuple(reversed(keys))
     return value.name if isinstance(value, Leaf) else "", tuple(reversed(keys))
 
 

@@ -131,20 +131,21 @@ def _is_module(index: Index, cls: Class) -> bool:
 # The next token
 
 
+def _paired(function: Function) -> Iterator[ast.Call]:
+    """What is gone through in pairs, as the levels of a sampler are: `zip(times[:-1], times[1:])`."""
+    for call in own_nodes(function.node, ast.Call):
+        if _last(call.func) in {"zip", "pairwise"}:
+            yield call
+
+
 def _next_token(function: Function) -> tuple[Source, ast.AST] | None:
     """Where one sequence is cut twice, without its last and without its first, or read one further on."""
     if is_test(function.source):
         return None
     inputs: dict[str, ast.AST] = {}
     targets: dict[str, ast.AST] = {}
-    within = {id(one) for node in own_nodes(function.node, ast.BinOp) for one in all_nodes(node)}
-    # `zip(widths[:-1], widths[1:])` goes through neighbours, one pair at a time.
-    within |= {
-        id(one)
-        for call in own_nodes(function.node, ast.Call)
-        if isinstance(call.func, ast.Name) and call.func.id == "zip"
-        for one in call.args
-    }
+    apart = (*own_nodes(function.node, ast.BinOp), *_paired(function))
+    within = {id(one) for node in apart for one in all_nodes(node)}
     for node in own_nodes(function.node, ast.Subscript):
         base = ast.unparse(node.value)
         for cut in _cuts(node.slice):
