@@ -47,8 +47,10 @@ def _out_of_range(finding: Finding) -> bool:
 
 def _throws_away(finding: Finding) -> bool:
     """Whether a loss above its start was never far below it, or is beyond anything that data explain."""
-    seen = finding.evidence
-    return seen.get("learned_before") is False or seen.get("top", 0.0) >= BEYOND_DATA * seen.get("first", 1.0)
+    top, first = finding.evidence.get("top"), finding.evidence.get("first")
+    if isinstance(top, float) and isinstance(first, float) and top >= BEYOND_DATA * first:
+        return True
+    return finding.evidence.get("learned_before") is False
 
 
 def _thrown_away(finding: Finding) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -161,13 +161,17 @@ def _calls_back(function: Function, bound: set[str]) -> bool:
     `getattr(hook, name)(self)`, `for callback in self.callbacks: callback(state)` or
     `return MODELS[kind](**options)`. What it does, or makes, shows only when it is followed.
     """
-    statements = [*own_nodes(function.node, ast.Expr), *own_nodes(function.node, ast.Return)]
-    called_here = [(one, one.value.func) for one in statements if isinstance(one.value, ast.Call)]
-    if any(isinstance(func, ast.Subscript | ast.Call) for _, func in called_here):
+    dropped = _called_in(one.value for one in own_nodes(function.node, ast.Expr))
+    given_back = _called_in(one.value for one in own_nodes(function.node, ast.Return))
+    if any(isinstance(func, ast.Subscript | ast.Call) for func in (*dropped, *given_back)):
         return True
-    dropped = [func for statement, func in called_here if isinstance(statement, ast.Expr)]
     called = {func.id for func in dropped if isinstance(func, ast.Name)}
     return bool(called & (bound | set(function.parameters)))
+
+
+def _called_in(values: Iterable[ast.expr | None]) -> list[ast.expr]:
+    """What is called where a value is a call."""
+    return [value.func for value in values if isinstance(value, ast.Call)]
 
 
 def _clears_by_hand(function: Function, called: set[str]) -> bool:

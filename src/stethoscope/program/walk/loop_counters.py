@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from stethoscope.program.index import Class
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
@@ -75,14 +75,17 @@ def counted_attributes(cls: Class) -> frozenset[str]:
     for name, method in cls.methods.items():
         if name in {"__init__", "__post_init__", "forward"}:
             continue
-        for node in own_nodes(method.node, ast.AugAssign, ast.Assign):
-            targets = [node.target] if isinstance(node, ast.AugAssign) else node.targets
-            for target in targets:
-                if not isinstance(target, ast.Attribute) or ast.unparse(target.value) != "self":
-                    continue
-                if isinstance(node, ast.AugAssign) or _reads_itself(node.value, target.attr):
-                    found.add(target.attr)
+        grown = (node.target for node in own_nodes(method.node, ast.AugAssign))
+        found.update(target.attr for target in grown if _is_own(target))
+        for node in own_nodes(method.node, ast.Assign):
+            own = (target for target in node.targets if _is_own(target))
+            found.update(target.attr for target in own if _reads_itself(node.value, target.attr))
     return frozenset(found)
+
+
+def _is_own(target: ast.expr) -> TypeGuard[ast.Attribute]:
+    """`self.at`"""
+    return isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self"
 
 
 def _reads_itself(value: ast.expr, name: str) -> bool:
@@ -177,7 +180,9 @@ def counted_globals(source: Source) -> frozenset[str]:
     What such a name is in a call depends on the calls before.
     """
     found: set[str] = set()
-    for function in all_nodes(source.tree, ast.FunctionDef, ast.AsyncFunctionDef):
+    for function in all_nodes(source.tree):
+        if not isinstance(function, FunctionNode):
+            continue
         shared = {name for one in own_nodes(function, ast.Global) for name in one.names}
         if shared:
             grown = (one.target for one in own_nodes(function, ast.AugAssign))
