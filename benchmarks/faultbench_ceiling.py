@@ -42,6 +42,7 @@ Table = npt.NDArray[np.float64]
 
 TREES, FOLDS = 300, 10
 ONE_IN = 100  # healthy runs that may be flagged
+ENOUGH = 100  # runs of a training
 FEWEST = 3  # points of a series that has a shape
 
 
@@ -63,7 +64,8 @@ def main() -> None:
     labels = labels_in(asked.folder)
     cells = joined(recorded(), measured_in(labels)).cells
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for name in sorted({label.task for label in labels}):
+    made = Counter(label.task for label in labels)
+    for name in sorted(task for task, runs in made.items() if runs >= ENOUGH):
         runs = list(_told([label for label in labels if label.task == name], asked.folder, cells, asked.jobs))
         _count(runs, counts)
         print(f"{name}: {len(runs)} runs", file=sys.stderr, flush=True)

@@ -21,6 +21,7 @@ FP16_MAX = 65504.0
 # A scaler that starts too high finds its level by halving at once: 32 octaves, twice where it waits for a
 # second overflow. What falls within so many steps of the start is that search.
 SEARCH_STEPS = 64
+FAR = 10  # octaves from which on a scale that falls to one has not found its place
 SETTLED = 7.0  # where overflows still come, waiting this many usual gaps for one has a chance of 0.1 %
 UNDERFLOW = -14  # at 2^-14 a scale pushes ordinary gradients below the smallest half-precision number
 LEAST_FALL = 4  # octaves; smaller falls are ordinary moves of a healthy scaler
@@ -135,7 +136,8 @@ def _last_fall(part: ScalerPath) -> Decline | None:
         return None
     steps_at, skips_at = _exposure(steps, octaves)
     fallen = ScalerPath(steps, octaves, part.growth_interval, steps_at, skips_at)
-    if octaves[-1] > UNDERFLOW and _at_rest(fallen, int(steps[falls[-1]])):
+    is_held = _is_held_at_one(octaves)
+    if octaves[-1] > UNDERFLOW and not is_held and _at_rest(fallen, int(steps[falls[-1]])):
         return None
     low, _ = rate_interval(fallen.skips, fallen.length)
     return Decline(
@@ -149,6 +151,11 @@ def _last_fall(part: ScalerPath) -> Decline | None:
         critical_rate(part.growth_interval),
         hazard(fallen),
     )
+
+
+def _is_held_at_one(octaves: Steps) -> bool:
+    """Whether the scale fell all the way to one, the least that many trainers allow, without rising once."""
+    return bool(octaves[-1] == 0 and octaves[0] >= FAR and (np.diff(octaves) <= 0).all())
 
 
 def _at_rest(fallen: ScalerPath, last_fall: int) -> bool:

@@ -41,7 +41,8 @@ def examine(scale: LossScale) -> Iterator[Finding]:
         return
     one_in = round(1.0 / fall.rate) if fall.rate else 0
     message = (
-        f"the loss scale fell from {_level(fall.from_octave)} to {_level(fall.to_octave)} and still falls: "
+        f"the loss scale fell from {_level(fall.from_octave)} to {_level(fall.to_octave)} and "
+        f"{'is held there' if fall.to_octave == 0 else 'still falls'}: "
         f"{fall.skips} overflows in {fall.last_step - fall.first_step:,} steps"
     )
     message += f", one in {one_in:,}; growth makes up for one in {round(1.0 / fall.critical_rate):,}"

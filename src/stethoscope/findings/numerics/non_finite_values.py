@@ -255,12 +255,16 @@ def _is_fast(every: EverySeries, until: int) -> bool:
 
 
 def _went_down(every: EverySeries, until: int) -> bool:
-    """Whether the loss fell far below zero before it was lost, as what is maximised does."""
+    """Whether the loss fell far below zero and ever faster before it was lost, as what is maximised does.
+
+    A likelihood falls below zero as well, and slows down on its way.
+    """
     loss = every.series.get("loss")
     values = loss.values[(loss.steps < until) & np.isfinite(loss.values)] if loss is not None else np.empty(0)
     if len(values) < FEW_BEFORE:
         return False
-    return bool(np.all(values[-2:] < -GROWN * abs(float(values[0]))))
+    early, middle, late = (float(np.median(part)) for part in np.array_split(values, 3))
+    return bool(np.all(values[-2:] < -GROWN * abs(float(values[0]))) and middle - late >= early - middle)
 
 
 def _has_grown(series: Series, until: int) -> bool:
