@@ -6,7 +6,7 @@ Whatever beats the beginning is then kept as the best, and the last one of those
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.evaluation.beaten_records import BEST_WORDS
@@ -58,8 +58,16 @@ def _in_function(index: Index, function: Function) -> Iterator[StandingRecord]:
                 continue
             given = _given(index, function, record)
             begun = next((one for one in given if _is_beginning(one.value)), None)
-            if begun is not None and all(_is_beginning(one.value) or _is_read(one.value) for one in given):
+            called = words((dotted(record) or "").rpartition(".")[2])
+            stays = all(_is_beginning(one.value) or _is_read_back(one.value, called) for one in given)
+            if begun is not None and stays and not _is_replaced_in(node, given):
                 yield StandingRecord(Site(function.source, node.test), ast.unparse(record), begun.site)
+
+
+def _is_replaced_in(asked: ast.If, given: list[_Given]) -> bool:
+    """Whether the record is given something where it was beaten, whatever that looks like."""
+    inside = set(map(id, all_nodes(asked)))
+    return any(id(one.site.node) in inside for one in given)
 
 
 def _records(asked: ast.If) -> list[ast.Name | ast.Attribute]:
@@ -162,13 +170,18 @@ def _is_beginning(value: ast.expr | None) -> bool:
     return isinstance(known, int | float) and not isinstance(known, bool)
 
 
-def _is_read(value: ast.expr | None) -> bool:
-    """What a checkpoint gives back: `state["best"]`, `state.get("best", 0.0)`."""
+def _is_read_back(value: ast.expr | None, called: Collection[str]) -> bool:
+    """What a checkpoint gives back of the record: `state["best"]`, `state.get("best_loss", 0.0)`."""
     match value:
-        case ast.Subscript(slice=ast.Constant(value=str())):
-            return True
-        case ast.Call() if bare_name(value) in READING:
-            return True
+        case ast.Subscript(slice=ast.Constant(value=str(key))):
+            return _is_of_record(key, called)
+        case ast.Call(args=[ast.Constant(value=str(key)), *_]) if bare_name(value) in READING:
+            return _is_of_record(key, called)
         case ast.Call(func=ast.Name(id="float" | "int"), args=[inner]):
-            return _is_read(inner)
+            return _is_read_back(inner, called)
     return False
+
+
+def _is_of_record(key: str, called: Collection[str]) -> bool:
+    """Whether a key names the record: `losses["val"]` is a new score, however `best_val` is called."""
+    return bool(BEST_WORDS & set(words(key))) or list(words(key)) == list(called)
