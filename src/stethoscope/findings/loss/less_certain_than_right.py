@@ -47,7 +47,9 @@ TIMES_CHANCE = 3.0  # a share of right answers that was learned
 MOST_RIGHT = 0.9
 NATS = 0.25
 RISEN = 1.05  # times its minimum: a validation loss that has passed it
-SOFT_LABELS = re.compile(r"(?:smoothing|mixup|cutmix)(?!\w*[\"']?\s*[=:]\s*0(?:\.0*)?(?![\d.]))", re.IGNORECASE)
+SOFT_LABELS = re.compile(
+    r"(?:smoothing|mixup|cutmix)(?!\w*[\"']?\s*[=:]\s*0(?:\.0*)?(?![\d.]))", re.IGNORECASE
+)
 
 
 def examine(
