@@ -63,7 +63,10 @@ def _told(course: Course) -> str:
     name, rounds, pace = course.name, course.rounds, _pace(course)
     if course.pace < course.per_update:
         updates = int(rounds / pace)
-        return f"{name} is laid out over the {updates:,} updates of the run, and each of its {rounds:,} rounds moves it"
+        return (
+            f"{name} is laid out over the {updates:,} updates of the run, and each of its {rounds:,} rounds "
+            "moves it"
+        )
     return (
         f"{name} is laid out over {rounds:,} rounds, as many as the run has, and is computed from a "
         f"count that goes up by {pace:g} in each"

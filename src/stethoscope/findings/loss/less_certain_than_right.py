@@ -14,8 +14,8 @@ labels are smoothed away. The gradients are as faint as its answers.
 ## When it is harmless
 Smoothed and mixed labels cost a part of a nat in training only. A validation loss that rose behind its
 minimum belongs to a network that is too sure, which is something else. Where more than a choice is in the
-loss, and its terms are logged, nothing is said; nor where source or settings speak of smoothed or mixed labels,
-which leave a network of many classes a whole nat.
+loss, and its terms are logged, nothing is said; nor where source or settings speak of smoothed or mixed
+labels, which leave a network of many classes a whole nat.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017

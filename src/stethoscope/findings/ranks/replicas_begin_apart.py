@@ -13,8 +13,8 @@ fitted.
 
 ## When it is harmless
 DistributedDataParallel and FSDP send the weights of the first rank to all. A broadcast, a checkpoint that all
-load, or one seed until the network is made has the same effect. Weights that one rank loads before the wrapper
-is made reach all.
+load, or one seed until the network is made has the same effect. Weights that one rank loads before the
+wrapper is made reach all.
 
 ## References
 - torch.distributed.broadcast

@@ -368,9 +368,9 @@ def _trained(index: Index, function: Function) -> dict[str, ast.AST]:
 def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
     """The networks of a class that no gradient moves and that it runs, as teachers are; an anchor never runs.
 
-    `for p in self.teacher.parameters(): p.requires_grad = False` or `self.teacher.requires_grad_(False)`. One that
-    an optimizer moves, or that is switched on again, is only held still for a while, as a critic is for the
-    step of its actor.
+    `for p in self.teacher.parameters(): p.requires_grad = False` or `self.teacher.requires_grad_(False)`.
+    One that an optimizer moves, or that is switched on again, is only held still for a while, as a critic is
+    for the step of its actor.
     """
     frozen: dict[str, ast.AST] = {}
     called: set[str | None] = set()
@@ -398,7 +398,7 @@ def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
 
 
 def _switched(loop: ast.For, *, on: bool) -> str | None:
-    """The network whose weights a loop takes into the graph or out of it; of two, the one whose name it uses."""
+    """The network whose weights a loop takes into the graph or out of it; of two, the one that it names."""
     sides = _sides(loop)
     if isinstance(loop.target, ast.Name) and (whose := _whose(loop.iter)) is not None:
         sides = {loop.target.id: whose}
