@@ -9,7 +9,7 @@ network of another optimizer, while what it was computed from comes from the net
 ## Why it matters
 A generator is told by the discriminator how to get better. Where the discriminator is shown the detached
 picture, that message ends there: the term is in the sum, it is logged, it falls and rises, and the generator
-learns from the rest of the loss alone. The same befalls an actor whose action is detached before it is judged.
+learns from the rest of the loss alone. So it is with an actor whose action is detached before it is judged.
 
 ## When it is harmless
 The loss of the discriminator itself sees detached pictures on purpose, and its optimizer steps on it. A
