@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, dotted
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.resume.checkpointing import Resumption, is_loaded, loaded_role
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.execution import Execution
@@ -99,16 +99,23 @@ def _renamed_key(run: Execution, load: Call) -> tuple[str | None, str]:
 def _comprehension(load: Call) -> ast.DictComp | None:
     """The comprehension that a load is given, or the last one that its name was given in the function."""
     node = load.site.node
-    given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    given: ast.expr | None = node.args[0]
     if isinstance(given, ast.Name):
-        home = load.within[-1].node if load.within else load.site.source.tree
         made = [
             one.value
-            for one in own_nodes(home, ast.Assign)
+            for one in _assignments(load)
             if one.lineno < node.lineno and any(ast.unparse(target) == given.id for target in one.targets)
         ]
         given = made[-1] if made else None
     return given if isinstance(given, ast.DictComp) else None
+
+
+def _assignments(load: Call) -> Iterator[ast.Assign]:
+    if load.within:
+        return own_nodes(load.within[-1].node, ast.Assign)
+    return all_nodes(load.site.source.tree, ast.Assign)
 
 
 def _added(made: ast.DictComp) -> str:
@@ -138,7 +145,8 @@ def _prefix_of_receiver(trace: Trace, call: Call) -> str | None:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
     found = _prefix(trace, node.func.value, call, DEEPEST)
-    if found is None and isinstance(quietly(trace.run, call.receiver), Instance) and not _wraps(trace):
+    is_bare = call.receiver is not None and isinstance(quietly(trace.run, call.receiver), Instance)
+    if found is None and is_bare and not _wraps(trace):
         return ""
     return found
 
