@@ -7,7 +7,7 @@ saved of the wrapper and loaded into the network itself with `strict=False` fits
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, dotted
@@ -112,7 +112,7 @@ def _comprehension(load: Call) -> ast.DictComp | None:
     return given if isinstance(given, ast.DictComp) else None
 
 
-def _assignments(load: Call) -> Iterator[ast.Assign]:
+def _assignments(load: Call) -> Sequence[ast.Assign]:
     if load.within:
         return own_nodes(load.within[-1].node, ast.Assign)
     return all_nodes(load.site.source.tree, ast.Assign)
