@@ -127,7 +127,7 @@ CAUSE = Cause(
             when=_nothing_is_labelled,
         ),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
-        Evidence("validation-below-training", MODERATE, "only the training data are hard to predict"),
+        Evidence("validation-below-training", WEAK, "only the training data are hard to predict"),
         Evidence(
             "validation-below-training",
             MODERATE,
@@ -143,7 +143,7 @@ CAUSE = Cause(
             when=says("never_gained"),
         ),
         Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
-        Evidence("loss-falls-little", MODERATE, "little is learned at a usual rate", when=says("usual_rate")),
+        Evidence("loss-falls-little", WEAK, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="look at a few samples with their labels as the model receives them",
 )

@@ -42,7 +42,8 @@ def _above_start(finding: Finding) -> bool:
 
 
 def _out_of_range(finding: Finding) -> bool:
-    return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+    seen = finding.evidence
+    return seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
 
 
 def _throws_away(finding: Finding) -> bool:
@@ -106,6 +107,7 @@ CAUSE = Cause(
             when=says("high_rate"),
         ),
         Evidence("loss-falls-little", -STRONG, "such small steps throw nothing away", when=says("low_rate")),
+        Evidence("loss-settles-high", WEAK, "steps of such a size find nothing lower"),
         Evidence(
             "loss-settles-high",
             WEAK,
@@ -139,10 +141,12 @@ CAUSE = Cause(
         ),
         Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
         Evidence(
-            "answers-stay-at-guessing", MODERATE, "what is learned is thrown away again", when=_is_not_quiet
+            "answers-stay-at-guessing", WEAK, "what is learned is thrown away again", when=_is_not_quiet
         ),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
+        Evidence("loss-falls-little", -MODERATE, "calmly, and to the end", when=says("gradual")),
+        Evidence("loss-falls-little", WEAK, "nothing is gained behind the first steps", when=says("at_once")),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(
@@ -157,7 +161,7 @@ CAUSE = Cause(
             "one answer to everything, after first steps that were too large",
             when=_thrown_away,
         ),
-        Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
+        Evidence("validation-settles-at-once", WEAK, "the weights were thrown away at the start"),
         Evidence(
             "loss-stands-above-its-start",
             DECISIVE,

@@ -115,7 +115,7 @@ CAUSE = Cause(
             when=says("loss_rises", False),
         ),
         Evidence(
-            "loss-settles-high", WEAK, "a part of the network learns what it can", when=says("hardly", False)
+            "loss-settles-high", WEAK, "a part of the network learns what it can", when=says("much")
         ),
         Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence(

@@ -71,7 +71,8 @@ CAUSE = Cause(
             when=says("slowly"),
         ),
         Evidence("what-was-learned-is-lost", MODERATE, "as soon as it was learned", when=says("early")),
-        Evidence("loss-settles-high", MODERATE, "the weights cannot grow to where the loss is low"),
+        Evidence("loss-settles-high", WEAK, "the weights cannot grow to where the loss is low"),
+        Evidence("loss-settles-high", WEAK, "and much of it is left", when=says("much")),
         Evidence("validation-settles-at-once", MODERATE, "the weights are drawn to nothing at the start"),
         Evidence(
             "below-trivial-baseline",
@@ -80,7 +81,7 @@ CAUSE = Cause(
             when=says("learns", False),
         ),
         Evidence("answers-are-guesses", MODERATE, "one answer is given to everything"),
-        Evidence("loss-falls-little", MODERATE, "little is learned at a usual rate", when=says("usual_rate")),
+        Evidence("loss-falls-little", WEAK, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="log the norm of the weights, or train some hundred steps without weight decay",
     shows=("loss-never-falls", "below-trivial-baseline", "divergence"),
