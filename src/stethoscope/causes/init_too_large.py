@@ -42,6 +42,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("nothing-measured-is-learned", WEAK, "the first losses were thrown far off"),
         Evidence("below-trivial-baseline", STRONG, "answers begin far out of range", when=says("from_afar")),
+        Evidence("validation-in-another-range", -MODERATE, "training goes well"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(

@@ -63,6 +63,7 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
         ),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
         Evidence(

@@ -33,6 +33,13 @@ def _begins_again(finding: Finding) -> bool:
     return _at_restart(finding) and finding.evidence.get("back_to_start") is True
 
 
+def _lost_from_calm(finding: Finding) -> bool:
+    """Whether a loss that was seen to fall is lost from one line to the next, at a rate that networks bear."""
+    seen = finding.evidence
+    calm = seen.get("grew") is False and seen.get("from_the_start") is not True
+    return calm and seen.get("high_rate") is not True
+
+
 def _lasting(finding: Finding) -> bool:
     return finding.evidence.get("grade") in {"S2", "S3"}
 
@@ -135,7 +142,7 @@ CAUSE = Cause(
         ),
         Evidence(
             "loss-settles-high",
-            MODERATE,
+            WEAK,
             "held-out errors go to and fro between evaluations",
             when=says("restless"),
         ),
@@ -143,6 +150,7 @@ CAUSE = Cause(
         Evidence(
             "answers-stay-at-guessing", WEAK, "what is learned is thrown away again", when=_is_not_quiet
         ),
+        Evidence("validation-in-another-range", -MODERATE, "training goes well"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
         Evidence("loss-falls-little", -MODERATE, "calmly, and to the end", when=says("gradual")),
@@ -161,6 +169,7 @@ CAUSE = Cause(
             "one answer to everything, after first steps that were too large",
             when=_thrown_away,
         ),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
         Evidence("validation-settles-at-once", WEAK, "the weights were thrown away at the start"),
         Evidence(
             "loss-stands-above-its-start",
@@ -226,6 +235,9 @@ CAUSE = Cause(
             when=says("rate_was_higher"),
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
+        Evidence(
+            "non-finite-values", -MODERATE, "nothing had grown before it was lost", when=_lost_from_calm
+        ),
         Evidence(
             "steps-and-what-they-gain",
             MODERATE,

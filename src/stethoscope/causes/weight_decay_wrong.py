@@ -73,6 +73,7 @@ CAUSE = Cause(
         Evidence("what-was-learned-is-lost", MODERATE, "as soon as it was learned", when=says("early")),
         Evidence("loss-settles-high", WEAK, "the weights cannot grow to where the loss is low"),
         Evidence("loss-settles-high", WEAK, "and much of it is left", when=says("much")),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
         Evidence("validation-settles-at-once", MODERATE, "the weights are drawn to nothing at the start"),
         Evidence(
             "below-trivial-baseline",
