@@ -86,6 +86,7 @@ CAUSE = Cause(
             outcome=Outcome.CLEAR,
         ),
         Evidence("loss-settles-high", WEAK, "what is behind the cut learns what it can", when=says("no_gap")),
+        Evidence("loss-settles-high", WEAK, "and much of it is left", when=says("much")),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",
     shows=("loss-plateau", "below-trivial-baseline", "validation-left-behind"),
