@@ -1,7 +1,7 @@
 """What comes next, made of what was before, or kept and never read.
 
-`next_states` taken from the states; `push(s, a, r, s, done)`; a memory that gives back `self.o[i]` twice. What an
-environment gives for a step is known by its place, whatever it is called.
+`next_states` taken from the states; `push(s, a, r, s, done)`; a memory that gives back `self.o[i]` twice.
+What an environment gives for a step is known by its place, whatever it is called.
 """
 
 from __future__ import annotations
