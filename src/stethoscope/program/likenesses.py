@@ -99,6 +99,10 @@ class Told(str):
         made.spoken = told if _NOTHING.fullmatch(name) else (*_words_in(name), *told)
         return made
 
+    def __str__(self) -> Told:
+        """Itself, so that what makes sure to have a text keeps what is told."""
+        return self
+
 
 def words(name: str) -> tuple[str, ...]:
     """The words of an identifier: `calculate_msSSIM` -> calculate, ms, ssim."""

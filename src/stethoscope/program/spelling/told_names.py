@@ -18,7 +18,7 @@ from stethoscope.program.spelling.telling_names import tells
 from stethoscope.program.syntax import FunctionNode, children
 
 TRAIN, HELD = "train", "val"
-PARTS = frozenset({TRAIN, HELD, "test"})
+WHOLE = "all"
 LIBRARIES = (
     "torch",
     "sklearn",
@@ -57,6 +57,7 @@ NUMBERS = frozenset({
 # fmt: on
 STARTS = (0, 0.0, -1, -1.0, float("inf"), float("-inf"))
 WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
+_PARTS = frozenset({"tr", "trn", "tl", "te", "tst", "va", "vl", "ts", "vs", "holdout", "heldout", "unseen"})
 ROUNDS = 4  # times that what is told is carried further
 
 
@@ -160,6 +161,7 @@ class _Reader:
                 case ast.For(target=target, iter=over):
                     self._split_in_rounds(scope, target, over)
                     self._gone_through(scope, node)
+                    self._counted(scope, node)
                 case ast.With(items=[ast.withitem(context_expr=ast.Call() as call)]):
                     if _last(call) in WITHOUT_GRADIENTS:
                         self._measured(scope, _below(node))
@@ -237,9 +239,24 @@ class _Reader:
     def _gone_through(self, scope: _Scope, loop: ast.For) -> None:
         """Data whose batches go backward are of training."""
         name = _gone_over(loop)
-        if name and any(_last(one) == "backward" for one in _below(loop) if isinstance(one, ast.Call)):
+        if name and self._trains(loop):
             scope.tell_part(name, TRAIN)
             scope.tell_kind(name, "loader")
+
+    def _counted(self, scope: _Scope, loop: ast.For) -> None:
+        """`for a in range(b):` around a loop whose batches go backward counts epochs."""
+        match loop.iter:
+            case ast.Call(func=ast.Name(id="range"), args=[*_, last]) if isinstance(loop.target, ast.Name):
+                inner = [one for one in _below(loop)[1:] if isinstance(one, ast.For)]
+            case _:
+                return
+        trained = [one for one in inner if self._trains(one)]
+        if trained and not any(_last(one.iter) == "range" for one in trained):
+            scope.tell_kind(loop.target.id, "epoch")
+            scope.tell_kind(last.id if isinstance(last, ast.Name) else "", "epochs")
+
+    def _trains(self, loop: ast.For) -> bool:
+        return any(_last(one) == "backward" for one in _below(loop) if isinstance(one, ast.Call))
 
     def _measured(self, scope: _Scope, nodes: Sequence[ast.AST]) -> None:
         """Data that a network in its mode for use is given without gradients are held out."""
@@ -263,6 +280,10 @@ class _Reader:
                 )
             ):
                 scope.tell_kind(name, "loss")
+            case ast.Call(args=[ast.Name(id=name), *_]) if last in {"train_test_split", "random_split"}:
+                scope.tell_part(name, WHOLE)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="parameters" | "eval" | "train")):
+                scope.tell_kind(name, "model")
             case ast.Call(func=ast.Attribute(attr="fit"), args=[ast.Name(id=name)]) if self._is_scaler(call):
                 scope.tell_part(name, TRAIN)
             case ast.Call(func=ast.Attribute(attr="fit_transform"), args=[given]):
@@ -365,7 +386,7 @@ def _name(scope: _Scope) -> None:
     told = {}
     for name in {*scope.parts, *scope.kinds}:
         spoken = tuple(_spoken(scope, name))
-        if spoken and not tells(name):
+        if spoken and not tells(name) and _PARTS.isdisjoint(words(name)):
             told[name] = Told.of(name, spoken)
     if told:
         _put(scope.node, told)
@@ -381,8 +402,9 @@ def _spoken(scope: _Scope, name: str) -> Iterator[str]:
 
 def _one_of(parts: set[str]) -> str:
     """The part that is told; what is both for choosing and for the end is held out."""
-    is_held_out = TRAIN not in parts and len(parts) > 1
-    return HELD if is_held_out else next(iter(parts)) if len(parts) == 1 else ""
+    if parts == {HELD, "test"}:
+        return HELD
+    return next(iter(parts)) if len(parts) == 1 and WHOLE not in parts else ""
 
 
 def _put(node: ast.AST, told: dict[str, Told]) -> None:
