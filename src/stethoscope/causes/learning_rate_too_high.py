@@ -50,7 +50,9 @@ def _above_start(finding: Finding) -> bool:
 
 def _out_of_range(finding: Finding) -> bool:
     seen = finding.evidence
-    return seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    return (
+        seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    )
 
 
 def _throws_away(finding: Finding) -> bool:

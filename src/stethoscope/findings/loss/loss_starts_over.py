@@ -73,7 +73,9 @@ def examine(
 def _by_line(series: Series, held: Series, rates: LearningRate | None) -> Iterator[Finding]:
     """Both losses, where each line has the two, leap back and fall again."""
     lines = on_axis_of(series, held)
-    values = np.array([held.values[np.flatnonzero(held.steps == step)[0]] for step in lines if step in held.steps])
+    values = np.array(
+        [held.values[np.flatnonzero(held.steps == step)[0]] for step in lines if step in held.steps]
+    )
     if len(values) != len(series):
         raise InsufficientData("too few losses stand beside a validation loss to see one begin twice")
     at = starts_over_in_lines(series.values, values)

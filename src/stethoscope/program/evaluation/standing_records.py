@@ -24,8 +24,12 @@ KEEPING = frozenset({"deepcopy", "state_dict", "save_pretrained", "save_model", 
 ORDERS = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
 READING = frozenset({"get", "load", "pop", "loads"})
 # Words of what tells when, or how many, and is no score; and of bars that are meant to stand.
-COUNTS = frozenset({"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "n", "num", "k", "every"})
-BARS = frozenset({"after", "from", "start", "until", "min", "delta", "threshold", "target", "patience", "warmup"})
+COUNTS = frozenset(
+    {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "n", "num", "k", "every"}
+)
+BARS = frozenset(
+    {"after", "from", "start", "until", "min", "delta", "threshold", "target", "patience", "warmup"}
+)
 FAR = 1e3
 
 
