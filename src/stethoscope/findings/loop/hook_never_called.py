@@ -44,5 +44,5 @@ def examine(sources: Sources) -> Iterator[Finding]:
         yield Finding(
             method.where(),
             f"nothing calls `{method.name}`, so {_WOULD[hook.does]}; did you mean `{hook.meant}`?",
-            evidence={"hook": method.name, "meant": hook.meant, "does": hook.does},
+            evidence={"hook": method.name, "meant": hook.meant, hook.does: True},
         )

@@ -51,7 +51,9 @@ def told_directions(index: Index) -> tuple[ToldDirection, ...]:
     found: list[ToldDirection] = []
     for module in index.modules.values():
         text = module.source.text
-        if not any(word in text for word in (*MONITORING, *ARGUMENTS, "score_function", *KEYED, *_WRITTEN_MODES)):
+        if not any(
+            word in text for word in (*MONITORING, *ARGUMENTS, "score_function", *KEYED, *_WRITTEN_MODES)
+        ):
             continue
         for call in all_nodes(module.source.tree, ast.Call):
             found.extend(_told(index, module, call))
@@ -104,9 +106,7 @@ def _of_own_class(index: Index, module: Module, site: Site, call: ast.Call) -> I
         yield ToldDirection(site, monitor, kept, wanted, made.name, given.get(said))
 
 
-def _of_keys(
-    index: Index, module: Module, site: Site, keys: ast.expr, kept: str
-) -> Iterator[ToldDirection]:
+def _of_keys(index: Index, module: Module, site: Site, keys: ast.expr, kept: str) -> Iterator[ToldDirection]:
     """The numbers of which SpeechBrain's checkpointer keeps one end."""
     for key in keys.elts if isinstance(keys, ast.List | ast.Tuple) else (keys,):
         monitor = text_of(index, module, key)
@@ -177,8 +177,12 @@ def _of_score(index: Index, module: Module, site: Site, score: ast.expr) -> Iter
 def _answer(index: Index, module: Module, score: ast.expr) -> ast.expr | None:
     if isinstance(score, ast.Lambda):
         return score.body
-    target = index.resolve(module, dotted(score) or "")
-    returns = all_nodes(target.node, ast.Return) if isinstance(target, Function) else []
+    name = dotted(score) or ""
+    target = index.resolve(module, name)
+    # A handler is often written inside the function that has the engines.
+    inner = [one for one in all_nodes(module.source.tree, ast.FunctionDef) if one.name == name]
+    node = target.node if isinstance(target, Function) else inner[0] if len(inner) == 1 else None
+    returns = all_nodes(node, ast.Return) if node is not None else []
     return returns[0].value if len(returns) == 1 else None
 
 
