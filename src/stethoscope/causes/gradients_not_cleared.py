@@ -49,6 +49,7 @@ CAUSE = Cause(
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
         Evidence("gradients-pile-up", MODERATE, "the gradient norm grows with the number of steps"),
+        Evidence("gradients-pile-up", -MODERATE, "as the loss has no lowest value", when=says("loss_sinks")),
     ),
     confirm_by="print the gradient norm before each backward pass: it should be zero or None",
     shows=(

@@ -276,16 +276,23 @@ def _laid_out_up_to(course: Course, end: float, top: float) -> float | None:
 
 
 def _over_early(course: Course, inside: Tried, outside: Tried) -> CourseEnd | None:
-    top = max(value for _, value in inside)
     last = inside[-1][1]
-    if not course.is_each or last > SPENT * top or any(value != last for _, value in outside):
+    if not course.is_each or any(value != last for _, value in outside):
         return None
     over = _over_from(course, inside, last)
-    if over > (1.0 - TAIL) * course.rounds:
+    early = _tried(course, sorted({round(over * part / INSIDE) for part in range(INSIDE)}))
+    if over > (1.0 - TAIL) * course.rounds or not early:
         return None
-    places = {round(over * part / INSIDE) for part in range(INSIDE)}
+    top_at, top = max(early, key=lambda one: one[1])
+    if last > SPENT * top * (1 + ALIKE):
+        return None
+    # Between whole rounds, too: a decay over a handful of rounds is one, and a milestone has nothing there.
+    places = (top_at + (over - top_at) * part / INSIDE for part in range(INSIDE))
     on_the_way = {value for at in places if (value := course.at(at)) is not None and last < value < top}
-    if len(on_the_way) < STAGES:
+    # A warm-up that falls to the floor where it ends: nobody climbs to a rate in order to leave it at once.
+    climbed = {value for at, value in early if at < top_at and last < value < top}
+    is_left_at_once = over <= top_at + 1 and len(climbed) >= STAGES
+    if len(on_the_way) < STAGES and not is_left_at_once:
         return None
     return CourseEnd(Misfit.OVER_EARLY, course, last / top, over, last / top)
 
