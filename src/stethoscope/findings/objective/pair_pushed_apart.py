@@ -5,8 +5,8 @@ Hinges, logistic losses and plain differences that hold a likeness or distance o
 that of others: `relu(margin + negative - positive)` of similarities, the other way round of distances. The
 pair is known by its name (positive, chosen) or as the diagonal of a table of all pairs; whether the sides are
 likenesses is read from the formulas that compute them. Losses that take the pair and the others as arguments
-are checked for their order. Losses that are handed vectors and labels, and ask which labels agree, are computed
-on vectors that lie together by their labels, and on the same vectors under mixed labels.
+are checked for their order. Losses that are handed vectors and labels, and ask which labels agree, are
+computed on vectors that lie together by their labels, and on the same vectors under mixed labels.
 
 ## Why it matters
 With the two sides changed over, training moves what belongs together apart and draws strangers near. The loss

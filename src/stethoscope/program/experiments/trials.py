@@ -422,7 +422,7 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: s
 
 @contextmanager
 def _lively(ask: _Asking, given: Fitting) -> Iterator[list[Array]]:
-    """Let chance differ from place to place, and give what comes out then: equal slots have nothing to choose."""
+    """Let chance differ from place to place, and give what comes out: equal slots have nothing to choose."""
     ask.run.is_lively = True
     try:
         yield [*ask.all(given.arrays), *ask.run.spared]

@@ -2,8 +2,9 @@
 
 A call that is handed what learns and what is given is computed with numbers for both. What belongs to such a
 loss is then seen from outside, however it is written: whoever is to rank first must be pushed up; who fell
-ill first has the highest risk; vectors that lie together by their labels cost less than under other labels; the answer for a high quantile lies above that for a low one; a prediction for
-which no answer is known costs nothing, and one for which an answer is known does.
+ill first has the highest risk; vectors that lie together by their labels cost less than under other labels;
+the answer for a high quantile lies above that for a low one; a prediction for which no answer is known costs
+nothing, and one for which an answer is known does.
 """
 
 from __future__ import annotations
