@@ -141,9 +141,9 @@ class Followed:
                     self._assign(target, one, frame, depth, node)
                     self._block(body, frame, depth)
             case ast.With(items=opened, body=body):
-                for one in opened:
-                    if isinstance(one.optional_vars, ast.Name):
-                        frame.names[one.optional_vars.id] = self.value(one.context_expr, frame, depth)
+                for item in opened:
+                    if isinstance(item.optional_vars, ast.Name):
+                        frame.names[item.optional_vars.id] = self.value(item.context_expr, frame, depth)
                 self._block(body, frame, depth)
             case ast.While(body=body) | ast.Try(body=body):
                 self._block(body, frame, depth)
