@@ -145,6 +145,9 @@ def _made_layer(
     if kind in _HOLDERS:
         return list(args[0]) if args else []
     layer = layers.made(kind, args, keywords, run.drawer, spot)
+    groups = layer.given.get("num_groups")
+    if run.smaller > 1 and groups is not None and groups == layer.given["num_channels"]:
+        layer.given["num_groups"] = max(groups // run.smaller, 1)  # the channels alone were made fewer
     if run.as_written:
         first_weights.as_made(layer, run.chance)
     run.spend(sum(w.size for w in layer.weights.values() if isinstance(w, np.ndarray)))
