@@ -54,23 +54,28 @@ def ranked_decisions(index: Index) -> tuple[RankedDecisions, ...]:
 
 
 def _in_function(index: Index, function: Function) -> Iterator[RankedDecisions]:
-    calls = [one for one in own_nodes(function.node, ast.Call) if bare_name(one) in RANKING]
+    calls = [
+        (one, name) for one in own_nodes(function.node, ast.Call) if (name := _ranking(index, function, one))
+    ]
     if not calls:
         return
     given: dict[str, list[ast.expr]] = {}
     for node in own_nodes(function.node):
         for name, value in fed(node):
             given.setdefault(name, []).append(value)
-    for call in calls:
-        target = index.resolve(index.module_of(function.source), dotted(call.func) or "")
+    for call, score in calls:
         told = {word.arg: word.value for word in call.keywords}
         answers = call.args[1] if len(call.args) > 1 else told.get("y_score", told.get("probas_pred"))
-        if answers is None or not isinstance(target, External) or not target.name.startswith("sklearn."):
-            continue
-        decided = _decided(answers, given, DEPTH)
+        decided = _decided(answers, given, DEPTH) if answers is not None else None
         if decided is not None:
-            source = function.source
-            yield RankedDecisions(Site(source, call), Site(source, decided), bare_name(call))
+            yield RankedDecisions(Site(function.source, call), Site(function.source, decided), score)
+
+
+def _ranking(index: Index, function: Function, call: ast.Call) -> str:
+    """The score of scikit-learn that a call asks for; "" for others."""
+    target = index.resolve(index.module_of(function.source), dotted(call.func) or "")
+    home, _, name = target.name.rpartition(".") if isinstance(target, External) else ("", "", "")
+    return name if home.startswith("sklearn") and name in RANKING else ""
 
 
 def _decided(value: ast.expr, given: dict[str, list[ast.expr]], depth: int) -> ast.AST | None:
