@@ -20,6 +20,7 @@ CAUSE = Cause(
     title="The best checkpoint is chosen by the wrong score or the wrong end of it",
     prior=COMMON,
     evidence=(
+        Evidence("best-by-test-score", DECISIVE, "the data that are to judge it in the end choose it"),
         Evidence(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),

@@ -41,6 +41,12 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "iterator-spent-in-first-round",
+            DECISIVE,
+            "from the second round on there is nothing to train on",
+            when=says("trains"),
+        ),
         Evidence("step-returns-nothing", DECISIVE, "the step gives no loss back"),
         Evidence("held-out-loss-creeps", -MODERATE, "held-out data gain by every step"),
         Evidence(

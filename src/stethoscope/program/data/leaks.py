@@ -29,17 +29,14 @@ SEEDING = frozenset({
     "manual_seed", "seed", "set_seed", "seed_everything", "set_random_seed", "fix_seed", "setup_seed",
 })
 # fmt: on
-TAKING_PARTS = (
-    "Subset",
-    "random_split",
-    "SubsetRandomSampler",
-    "indices",
-    "KFold",
-    "train_test_split",
-    "fold",
-)
+TAKING_PARTS = re.compile(r"Subset|random_split|indices|KFold|train_test_split|(?<![a-z])folds?(?![a-z])")
 TREATMENTS = TRAINING | {"noise", "jitter", "augment", "is", "flip", "mirror", "dropout", "shuffle"}
 CHANGES = ("transform", "tf", "aug", "preprocess", "collate")
+# What rows are read with, out of a file that is named.
+OPENING = frozenset({
+    "memmap", "fromfile", "loadtxt", "genfromtxt", "open", "read_text", "read_csv", "read_parquet",
+    "read_table", "read_json", "read_pickle", "read_feather", "open_memmap", "load_from_disk", "load_npz",
+})  # fmt: skip
 JOINING = frozenset(
     {"concat", "concatenate", "ConcatDataset", "vstack", "hstack", "cat", "concatenate_datasets"}
 )
@@ -205,7 +202,7 @@ def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
 
     Where anything takes parts of a data set by their places, the rest may be what is held out.
     """
-    if any(word in module.source.text for word in TAKING_PARTS):
+    if TAKING_PARTS.search(module.source.text):
         return
     made = list(_data_by_role(index, module))
     for role, held in made:
@@ -268,6 +265,7 @@ def _is_told_a_split(index: Index, module: Module, call: ast.Call) -> bool:
     """The same of a data set whose part is computed or looked up: `f"{root}/train"`, `cfg["train"]`."""
     target = index.resolve(module, dotted(call.func) or "")
     is_data = isinstance(target, Class) and index.method(target, "__getitem__") is not None
+    is_data = is_data or any(bare_name(one) in OPENING for one in all_nodes(call, ast.Call))
     given = (*call.args, *(word.value for word in call.keywords))
     spoken = {word for one in given for word in _spoken_parts(one)}
     return (is_data or bare_name(call).endswith(("Dataset", "Folder"))) and bool(

@@ -100,6 +100,17 @@ def _mirrored_elsewhere(function: Function, block: ast.If, name: str) -> tuple[s
         others = sorted((moved & given) - touched - {name, ""})
         if id(statement) not in inside and name in moved & given and others:
             return others[0], statement
+    for other in own_nodes(function.node, ast.If):
+        if (
+            id(other) in inside
+            or any(one is block for one in all_nodes(other))
+            or not _asks_chance(other.test)
+        ):
+            continue
+        together = {kept: one for one in other.body if (kept := _mirrored(one)) is not None}
+        others = sorted((together.keys() & given) - touched - {name})
+        if name in together and name in given and others:
+            return others[0], together[others[0]]
     return None
 
 

@@ -110,7 +110,7 @@ def _kind(run: Execution, data: Value, mean: Value) -> Kind:
     for one in ingredients(run, mean):
         if not (isinstance(one, Applied) and one.callee.rpartition(".")[2] in STATISTICS and one.args):
             continue
-        if _is_over_items(one) and is_same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
+        if is_over_items(one) and is_same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
             return Kind.ITEM if _is_read_in_item(run, one) else Kind.OWN
     return Kind.GIVEN
 
@@ -142,7 +142,7 @@ def statistics_of(run: Execution, scaled: Standardised) -> list[Applied]:
     return [one for one in found if one.callee.rpartition(".")[2] in STATISTICS]
 
 
-def _is_over_items(statistic: Applied) -> bool:
+def is_over_items(statistic: Applied) -> bool:
     """Whether a statistic is taken over the items, the first axis, or over everything."""
     given = statistic.keywords.get("dim", statistic.keywords.get("axis"))
     axis = given if given is not None else statistic.args[1] if len(statistic.args) > 1 else None

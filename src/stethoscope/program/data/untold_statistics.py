@@ -19,7 +19,24 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 STATISTICS = frozenset(
-    {"stats", "statistics", "scaler", "normalizer", "normaliser", "norm", "mean", "scaling"}
+    {
+        "stats",
+        "statistics",
+        "scaler",
+        "normalizer",
+        "normaliser",
+        "norm",
+        "mean",
+        "scaling",
+        "normalize",
+        "normalise",
+        "normalization",
+        "normalisation",
+        "standardize",
+        "standardise",
+        "standardizer",
+        "standardiser",
+    }
 )
 # Who takes predictions back to the scale of raw data may measure on raw data.
 _TAKEN_BACK = re.compile(
@@ -35,8 +52,12 @@ def untold_apart(index: Index) -> Iterator[ToldApart]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in bodies(module.source.tree):
-            yield from _in_body(module, [node for part in body for node in all_nodes(part)], optional)
+        apart = (
+            one
+            for body in bodies(module.source.tree)
+            for one in _in_body(module, [node for part in body for node in all_nodes(part)], optional)
+        )
+        yield from {one.judged.node: one for one in apart}.values()
 
 
 def _in_body(

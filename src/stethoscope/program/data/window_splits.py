@@ -41,13 +41,11 @@ def dealt_windows(index: Index) -> Iterator[Leak]:
 def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
     nodes = [one for statement in body for one in all_nodes(statement)]
     made = _windows(nodes, windowed)
-    mixed = {
-        name
-        for node in nodes
-        if isinstance(node, ast.Assign) and _is_random(node.value)
-        for name in _names(node)
-    }
+    mixed = _mixed(nodes)
     yield from _dealt_by_places(module, nodes, made, mixed)
+    parts = [one.args for one in nodes if isinstance(one, ast.Call) and bare_name(one) == "Subset"]
+    # Training windows in a random order are parted all the same, where the others come in order.
+    are_dealt = all(len(args) < 2 or _is_drawn(args[1], mixed) for args in parts)
     for node in nodes:
         if not isinstance(node, ast.Call) or not node.args:
             continue
@@ -59,9 +57,20 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if bare_name(node) in SPLITS and not _is_in_order(node):
             yield _leak(module, node, origin)
             return
-        if bare_name(node) == "Subset" and len(node.args) > 1 and _is_drawn(node.args[1], mixed):
+        if bare_name(node) == "Subset" and len(node.args) > 1 and are_dealt:
             yield _leak(module, node, origin)
             return
+
+
+def _mixed(nodes: list[ast.AST]) -> set[str]:
+    """The names of random orders, and of parts of such."""
+    found: set[str] = set()
+    for node in sorted((one for one in nodes if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        parts = [one.value for one in values if isinstance(one, ast.Subscript)]
+        if _is_random(node.value) or any(isinstance(one, ast.Name) and one.id in found for one in parts):
+            found.update(_names(node))
+    return found
 
 
 def _dealt_by_places(
