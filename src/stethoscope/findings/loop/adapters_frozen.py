@@ -2,8 +2,8 @@
 
 ## What it checks
 Programs that put peft's adapters into a network: whether all weights are frozen after that, by
-`prepare_model_for_kbit_training`, `requires_grad_(False)` or a loop over all parameters; and adapters that are
-loaded by `PeftModel.from_pretrained` without `is_trainable=True` and go to a trainer or an optimizer.
+`prepare_model_for_kbit_training`, `requires_grad_(False)` or a loop over all parameters; and adapters that
+are loaded by `PeftModel.from_pretrained` without `is_trainable=True` and are trained.
 
 ## Why it matters
 The base is frozen on purpose and the adapters by mistake. The loss moves with the batches and goes nowhere;

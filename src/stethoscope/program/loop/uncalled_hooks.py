@@ -49,7 +49,8 @@ OWNERS = {
     "TrainerCallback": TRANSFORMERS,
 }
 PACKAGES = ("lightning", "pytorch_lightning", "transformers")
-MANNERS = ("on", "before", "after", "begin", "end")
+MANNERS = ("on", "before", "after", "begin", "end", "start")
+LEAST_ALIKE = 0.65
 FEWEST_EVENTS = 3  # that a dispatcher knows, before what it does not know says anything
 
 
@@ -79,7 +80,7 @@ def uncalled_hooks(index: Index) -> tuple[UncalledHook, ...]:
                 if other is not cls
             ):
                 continue
-            meant = difflib.get_close_matches(name, sorted(known), 1, 0.75)
+            meant = difflib.get_close_matches(name, sorted(known), 1, LEAST_ALIKE)
             does = _what(method)
             if does and meant and meant[0] not in cls.methods:
                 found.append(UncalledHook(method, meant[0], does))
