@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS
 from stethoscope.program.index import index
 from stethoscope.program.likenesses import words
-from stethoscope.program.settings.environment_reads import environment_reads
+from stethoscope.program.settings.environment_reads import EnvironmentReads, environment_reads
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.program_settings import taken_here
 from stethoscope.program.settings.section_taken_from import section_taken_from
@@ -57,11 +57,13 @@ def measure(run: Run) -> MissedSettings | Missing:
     """Hold the reads that have a default against the settings that nothing reads."""
     if run.program is None or run.recipe is None:
         return Missing("the source or its settings file was not found")
-    exported = tuple(_of_environment(run.program, run.recipe))
+    shells = [file for file in run.recipe.files if file.syntax == "shell"]
+    reads = environment_reads(index(run.program)) if shells else EnvironmentReads()
+    exported = tuple(_of_environment(run.program, run.recipe, reads)) if reads.is_whole else ()
     uses = setting_uses(run.program, written_names(run)) if run.recipe.settings else None
     if uses is None or not uses.reads_files:
         unread = Missing("the program reads no settings file that can be followed")
-        return MissedSettings(exported) if exported else unread
+        return MissedSettings(exported) if reads.is_whole and reads.defaults else unread
     wanted = wanted_settings(run, uses)
     every, top = tuple(_reads(uses)), _top(run)
     reads = [
@@ -80,12 +82,9 @@ def measure(run: Run) -> MissedSettings | Missing:
     return MissedSettings((*found, *other, *exported))
 
 
-def _of_environment(program: Program, recipe: Recipe) -> Iterator[MissedSetting]:
+def _of_environment(program: Program, recipe: Recipe, reads: EnvironmentReads) -> Iterator[MissedSetting]:
     """Variables that a launcher exports under a name that nothing mentions, where another is asked for."""
     shells = [file for file in recipe.files if file.syntax == "shell"]
-    reads = environment_reads(index(program)) if shells else None
-    if reads is None or not reads.is_whole:
-        return
     texts = [source.text for source in program] + [file.text for file in recipe.files if file not in shells]
     for file in shells:
         given = {str(one.leaf): one for one in exported_variables(file.text, file.file)}
