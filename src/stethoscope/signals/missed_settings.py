@@ -58,12 +58,12 @@ def measure(run: Run) -> MissedSettings | Missing:
     if run.program is None or run.recipe is None:
         return Missing("the source or its settings file was not found")
     shells = [file for file in run.recipe.files if file.syntax == "shell"]
-    reads = environment_reads(index(run.program)) if shells else EnvironmentReads()
-    exported = tuple(_of_environment(run.program, run.recipe, reads)) if reads.is_whole else ()
+    taken = environment_reads(index(run.program)) if shells else EnvironmentReads()
+    exported = tuple(_of_environment(run.program, run.recipe, taken)) if taken.is_whole else ()
     uses = setting_uses(run.program, written_names(run)) if run.recipe.settings else None
     if uses is None or not uses.reads_files:
         unread = Missing("the program reads no settings file that can be followed")
-        return MissedSettings(exported) if reads.is_whole and reads.defaults else unread
+        return MissedSettings(exported) if taken.is_whole and taken.defaults else unread
     wanted = wanted_settings(run, uses)
     every, top = tuple(_reads(uses)), _top(run)
     reads = [

@@ -71,8 +71,8 @@ def uncalled_hooks(index: Index) -> tuple[UncalledHook, ...]:
     found = []
     for cls in index.classes:
         known = None if is_test(cls.source) else _known_to(index, cls, events)
-        for name, method in cls.methods.items() if known is not None else ():
-            if not _is_event(name) or name in known or method.decorators or name in said:
+        for name, method in cls.methods.items():
+            if known is None or not _is_event(name) or name in known or method.decorators or name in said:
                 continue
             if any(
                 name in other.methods
