@@ -5,8 +5,9 @@ flags.DEFINE_float("lr", 3e-4, "peak")                     def main(lr: float = 
 @dataclass class TrainArgs: lr: float = 3e-4               learning_rate = 6e-4  # and exec(configurator)
 
 A script without a parser is set by the constants at its head, and by a class of them: `LR = 3e-4`,
-`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`. Yacs' tree stands in a file of its own: `_C.SOLVER.LR = 3e-4`. Numbers that are written into the arguments of a framework's
-trainer are its settings, too: `TrainingArguments(learning_rate=3e-4)`, `L.Trainer(max_epochs=20)`.
+`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`. Yacs' tree has a file of its own: `_C.SOLVER.LR = 3e-4`.
+Numbers that are written into the arguments of a framework's trainer are its settings, too:
+`TrainingArguments(learning_rate=3e-4)`, `L.Trainer(max_epochs=20)`.
 """
 
 from __future__ import annotations
@@ -332,6 +333,16 @@ def _sets_a_trainer(called: str, is_lightning: bool) -> bool:
 def replaced_in(program: Program) -> frozenset[str]:
     """The scripts over whose constants what a command line names is read, nanoGPT's way."""
     return frozenset(source.file for source in program if _SETS_FROM_COMMAND_LINE.search(source.text))
+
+
+def unsaid(options: Iterable[Option], settings: Iterable[Setting]) -> Iterator[Setting]:
+    """The defaults that count: of what no setting says, a list being said as a whole."""
+    said = {setting.key for setting in settings}
+    lists = {key[:-1] for key in said if key and isinstance(key[-1], int)}
+    for option in options:
+        key = option.setting.key
+        if key not in said and not (isinstance(key[-1], int) and key[:-1] in said | lists):
+            yield option.setting
 
 
 def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:

@@ -22,7 +22,7 @@ from stethoscope.program.settings.training_amounts import (
     CodedTraining,
     coded_trainings,
 )
-from stethoscope.recipe.parser_defaults import options_of, replaced_in
+from stethoscope.recipe.parser_defaults import options_of, replaced_in, unsaid
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions
 from stethoscope.run import Recipe, Run, Series, Setting, Where
@@ -226,10 +226,7 @@ def _with_defaults(run: Run) -> Recipe:
     recipe = run.recipe or Recipe()
     if recipe.defaults or run.program is None:
         return recipe
-    known = {setting.key for setting in recipe.settings}
-    lists = {key[:-1] for key in known if key and isinstance(key[-1], int)}  # replaced as a whole
-    options = [option.setting for option in options_of(run.program)]
-    free = (s for s in options if s.key not in known and s.key[:-1] not in lists)
+    free = unsaid(options_of(run.program), recipe.settings)
     defaults = tuple(setting for setting in free if setting.value is not None)
     return Recipe(recipe.settings, recipe.files, recipe.shadowed, defaults)
 

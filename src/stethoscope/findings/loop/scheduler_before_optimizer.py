@@ -11,8 +11,8 @@ first epoch runs at the decayed rate. torch warns once and goes on.
 
 ## When it is harmless
 `scheduler.step(epoch)` sets a place and does not count. A step that the first round leaves out (`if epoch >
-0`). A schedule that counts batches where an update takes several. Schedulers of one's own that set the rate for the round about to come, and ReduceLROnPlateau, which
-answers to a metric.
+0`). A schedule that counts batches where an update takes several. Schedulers of one's own that set the rate
+for the round about to come, and ReduceLROnPlateau, which answers to a metric.
 
 ## References
 - torch.optim: How to adjust learning rate
@@ -56,7 +56,7 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
 
 
 def _counts_batches_of_updates(step: ScheduleStep, update: Move) -> bool:
-    """Whether the schedule moves with every batch, and the weights only with some: no first value is missed."""
+    """Whether the schedule moves with every batch, and the weights with some: no first value is missed."""
     return bool(asked_within(update.event, step.round) - asked_within(step.move.event, step.round))
 
 

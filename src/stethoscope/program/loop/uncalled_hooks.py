@@ -19,9 +19,11 @@ from stethoscope.program.walk.entries import is_test
 # fmt: off
 _STAGES = ("train", "validation", "test", "predict", "fit", "sanity_check", "pretrain_routine")
 # What Lightning calls, or has called in one of its releases, by what stands behind "on_".
-_EDGES = ("start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end", "model_train", "model_eval")
+_EDGES = (
+    "start", "end", "epoch_start", "epoch_end", "batch_start", "batch_end", "model_train", "model_eval",
+)
 LIGHTNING = frozenset(f"{stage}_{edge}" for stage in _STAGES for edge in _EDGES) | {
-    "epoch_start", "epoch_end", "batch_start", "batch_end", "init_start", "init_end", "exception", "gpu", "tpu",
+    "epoch_start", "epoch_end", "batch_start", "batch_end", "init_start", "init_end", "exception",
     "keyboard_interrupt", "load_checkpoint", "save_checkpoint", "before_backward", "after_backward",
     "before_optimizer_step", "before_zero_grad", "before_batch_transfer", "after_batch_transfer",
     "before_accelerator_backend_setup", "post_move_to_device", "validation_model_zero_grad",
@@ -36,9 +38,9 @@ TRANSFORMERS = frozenset({
 # What a hook may be there for; one that only reports changes no training.
 ACTING = frozenset({
     "step", "step_update", "update", "update_parameters", "update_ema", "clip_grad_norm_", "zero_grad",
-    "clip_grad_value_", "clip_gradients", "set_epoch", "requires_grad_", "freeze", "unfreeze", "lerp_", "copy_",
-    "mul_", "add_", "div_", "load_state_dict", "eval", "train", "backward", "manual_backward", "reset",
-    "clamp_", "fill_",
+    "clip_grad_value_", "clip_gradients", "set_epoch", "requires_grad_", "freeze", "unfreeze", "lerp_",
+    "copy_", "mul_", "add_", "div_", "load_state_dict", "eval", "train", "backward", "manual_backward",
+    "reset", "clamp_", "fill_",
 })
 # fmt: on
 OWNERS = {
@@ -47,7 +49,8 @@ OWNERS = {
     "TrainerCallback": TRANSFORMERS,
 }
 PACKAGES = ("lightning", "pytorch_lightning", "transformers")
-MANNERS = ("on", "before", "after", "begin", "end")
+MANNERS = ("on", "before", "after", "begin", "end", "start")
+LEAST_ALIKE = 0.65
 FEWEST_EVENTS = 3  # that a dispatcher knows, before what it does not know says anything
 
 
@@ -68,8 +71,8 @@ def uncalled_hooks(index: Index) -> tuple[UncalledHook, ...]:
     found = []
     for cls in index.classes:
         known = None if is_test(cls.source) else _known_to(index, cls, events)
-        for name, method in cls.methods.items() if known is not None else ():
-            if not _is_event(name) or name in known or method.decorators or name in said:
+        for name, method in cls.methods.items():
+            if known is None or not _is_event(name) or name in known or method.decorators or name in said:
                 continue
             if any(
                 name in other.methods
@@ -77,7 +80,7 @@ def uncalled_hooks(index: Index) -> tuple[UncalledHook, ...]:
                 if other is not cls
             ):
                 continue
-            meant = difflib.get_close_matches(name, sorted(known), 1, 0.75)
+            meant = difflib.get_close_matches(name, sorted(known), 1, LEAST_ALIKE)
             does = _what(method)
             if does and meant and meant[0] not in cls.methods:
                 found.append(UncalledHook(method, meant[0], does))

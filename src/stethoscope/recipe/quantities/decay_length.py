@@ -33,5 +33,6 @@ def read(spelling: Spelling) -> Amount | None:
     is_t_max = spelling.leaf.endswith("t_max")
     if is_t_max or _NAMES.fullmatch(spelling.leaf):
         return Amount(length[0], length[1], PART_OF_T_MAX if is_t_max else "")
-    inside = spelling.around & _SECTIONS and _INSIDE.fullmatch(spelling.leaf)
+    is_length = _INSIDE.fullmatch(spelling.leaf) or (spelling.leaf == "total" and length[1])  # total: 40ep
+    inside = spelling.around & _SECTIONS and is_length
     return Amount(length[0], length[1]) if inside and "noise" not in spelling.around else None
