@@ -19,6 +19,7 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
 NEXT = frozenset({"next", "following", "later", "succ"})
+ENDS = frozenset({"done", "dones", "terminal", "terminated", "ended", "finished", "last"})
 STATES = frozenset({"state", "states", "obs", "observation", "observations"})
 
 
@@ -112,11 +113,19 @@ def _handed_alike(index: Index, source: Source, call: ast.Call) -> Iterator[Unmo
     targets = index.functions_named(called)
     if len(targets) != 1:
         return
-    handed = {name: value for name, value in _bound(targets[0], call) if isinstance(value, ast.Name)}
+    bound = list(_bound(targets[0], call))
+    if any(_ends(name, value) for name, value in bound):
+        return
+    handed = {name: value for name, value in bound if isinstance(value, ast.Name) and not _is_next(value.id)}
     for name, value in handed.items():
         for other, twin in handed.items() if _is_next(name) else ():
             if not _is_next(other) and _bare(other) == _bare(name) and ast.dump(twin) == ast.dump(value):
                 yield UnmovedState(source, call, name, ast.unparse(value))
+
+
+def _ends(name: str, value: ast.expr) -> bool:
+    """Whether a call says that nothing follows, so that any state may stand for what does."""
+    return bool(ENDS & set(words(name))) and isinstance(value, ast.Constant) and bool(value.value)
 
 
 def _stepped_past(source: Source, body: Sequence[ast.stmt]) -> Iterator[UnmovedState]:
