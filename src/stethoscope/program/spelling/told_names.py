@@ -541,7 +541,9 @@ def _number(value: ast.expr) -> float | None:
 
 
 def _saves(node: ast.If) -> bool:
-    """Whether weights are kept where a condition holds."""
+    """Whether weights are kept where a condition holds, and no other record is renewed there."""
+    if any(isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) for one in node.body):
+        return False
     return any(
         isinstance(one, ast.Call) and (_last(one).startswith("save") or _last(one) == "state_dict")
         for statement in node.body
