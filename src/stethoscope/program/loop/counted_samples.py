@@ -64,7 +64,7 @@ def _counts(run: Execution, value: Value, depth: int) -> Iterator[Site]:
 def _batched_by(index: Index, count: Site) -> Site | None:
     """The loader that takes batches out of what is counted, by the name that both use for it."""
     named = _name_counted(count)
-    sources = [one.source for one in index.modules.values() if "DataLoader(" in one.source.text]
+    sources = [one.source for one in index.modules.values() if "DataLoader" in one.source.text]
     for source in sources if named else ():
         for call in () if is_test(source) else all_nodes(source.tree, ast.Call):
             takes = bare_name(call) == "DataLoader" and call.args and _takes_batches(index, source, call)
