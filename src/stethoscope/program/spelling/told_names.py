@@ -179,9 +179,10 @@ class _Reader:
 
     def tell_measured(self) -> None:
         """What is measured without gradients is held out, in a file that trains on something else."""
-        for scope, name in self.measured if self.is_training else ():
-            scope.tell_part(name, HELD)
+        for scope, name in self.measured:
             scope.tell_kind(name, "loader")
+            if self.is_training:
+                scope.tell_part(name, HELD)
 
     def carry(self, scope: _Scope) -> None:
         """Hand on what is told by one name to the next: by assignments, and into and out of functions."""
