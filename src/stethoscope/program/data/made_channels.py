@@ -108,7 +108,20 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
 
 
 def _tells_which(function: Function) -> bool:
-    """Whether a sample says how many of its channels are real: `{"image": image, "channels": count}`."""
+    """Whether a sample says which of its channels are real.
+
+    `{"image": image, "channels": count}`; `return image, arange(wanted) < len(found)`;
+    `return image, len(found)`.
+    """
+    given = given_values(own_nodes(function.node))
+    for returned in own_nodes(function.node, ast.Return):
+        for one in returned.value.elts if isinstance(returned.value, ast.Tuple) else ():
+            held = given.get(one.id, [one])[-1] if isinstance(one, ast.Name) else one
+            called = {bare_name(call) for call in all_nodes(held, ast.Call)}
+            if isinstance(held, ast.Compare) and "arange" in called:
+                return True
+            if isinstance(held, ast.Call) and called == {"len"}:
+                return True
     for node in own_nodes(function.node):
         keys = node.keys if isinstance(node, ast.Dict) else []
         told = [str(key.value) for key in keys if isinstance(key, ast.Constant)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stethoscope.program.spelling.assignments import PIECE
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.walk.values import lines_of
 from stethoscope.run import Source, Splice
@@ -208,7 +209,9 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _is_alone(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement shares its lines with no other."""
+    """Whether a statement shares its lines with no other, and is no piece of one that gives several."""
+    if hasattr(statement, PIECE):
+        return False
     lines, _ = lines_of(source)
     before = lines[_first_line(statement) - 1].encode()[: statement.col_offset]
     after = lines[(statement.end_lineno or statement.lineno) - 1].encode()[statement.end_col_offset or 0 :]

@@ -90,7 +90,10 @@ def _steps(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def _batch_of(step: ast.FunctionDef) -> set[str]:
-    return {arg.arg for arg in step.args.args[1:] if arg.arg in {"batch", "inputs", "data"}}
+    """The parameter that holds the batch: by its name, or the first of those that frameworks call."""
+    names = [arg.arg for arg in step.args.args[1:]]
+    first = names[:1] if step.name in {"training_step", "validation_step", "test_step"} else []
+    return {*first, *{"batch", "inputs", "data"}.intersection(names)}
 
 
 def _in_block(loop: ast.For | ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.Compare]]:

@@ -107,6 +107,7 @@ def settle_told_names(tree: ast.Module) -> None:
     reader = _Reader(imported, {one.node.name: one for one in scopes if isinstance(one.node, FunctionNode)})
     for scope in scopes:
         reader.read(scope)
+    reader.tell_measured()
     for _ in range(ROUNDS):
         for scope in scopes:
             reader.carry(scope)
@@ -148,6 +149,9 @@ class _Reader:
 
     imported: dict[str, str]
     functions: dict[str, _Scope]
+    given: dict[tuple[int, str], set[str]] = field(default_factory=dict)
+    measured: list[tuple[_Scope, str]] = field(default_factory=list)
+    is_training: bool = False
 
     def read(self, scope: _Scope) -> None:
         """Note what single statements tell."""
@@ -167,10 +171,18 @@ class _Reader:
                         self._measured(scope, _below(node))
                 case ast.Call():
                     self._called(scope, node)
+                    self._note_given(node)
                 case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                     self._answered(scope, left, right)
                 case ast.If():
                     self._recorded(scope, node)
+
+    def tell_measured(self) -> None:
+        """What is measured without gradients is held out, in a file that trains on something else."""
+        for scope, name in self.measured:
+            scope.tell_kind(name, "loader")
+            if self.is_training:
+                scope.tell_part(name, HELD)
 
     def carry(self, scope: _Scope) -> None:
         """Hand on what is told by one name to the next: by assignments, and into and out of functions."""
@@ -240,6 +252,7 @@ class _Reader:
         """Data whose batches go backward are of training."""
         name = _gone_over(loop)
         if name and self._trains(loop):
+            self.is_training = True
             scope.tell_part(name, TRAIN)
             scope.tell_kind(name, "loader")
 
@@ -265,8 +278,7 @@ class _Reader:
         for loop in nodes:
             name = _gone_over(loop) if isinstance(loop, ast.For) else ""
             if name:
-                scope.tell_part(name, HELD)
-                scope.tell_kind(name, "loader")
+                self.measured.append((scope, name))
 
     def _called(self, scope: _Scope, call: ast.Call) -> None:
         last = _last(call)
@@ -370,12 +382,28 @@ class _Reader:
         if not isinstance(function.node, FunctionNode):
             return
         for one, value in zip(_parameters(function.node), call.args, strict=False):
-            if isinstance(value, ast.Name) and "loader" in function.kinds.get(one.arg, ()):
-                for part in set(function.parts.get(one.arg, ())):
-                    scope.tell_part(value.id, part)
+            if isinstance(value, ast.Name):
+                self._out_of(scope, value.id, function, one.arg)
             part = self._part_of(scope, value)
             if part:
                 function.tell_part(one.arg, part)
+
+    def _note_given(self, call: ast.Call) -> None:
+        """Keep what a function of the file is given for each parameter."""
+        function = self.functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
+        if function is not None and isinstance(function.node, FunctionNode):
+            for one, value in zip(_parameters(function.node), call.args, strict=False):
+                self.given.setdefault((id(function), one.arg), set()).add(ast.unparse(value))
+
+    def _out_of(self, scope: _Scope, name: str, function: _Scope, parameter: str) -> None:
+        """A function that measures may be given training data as well, unless it is only ever given one."""
+        kinds = function.kinds.get(parameter, set())
+        given = self.given.get((id(function), parameter), set())
+        for kind in kinds & {"loader", "model"}:
+            scope.tell_kind(name, kind)
+        for part in set(function.parts.get(parameter, ())) if "loader" in kinds else ():
+            if part == TRAIN or len(given) == 1:
+                scope.tell_part(name, part)
 
     def _full(self, call: ast.Call | None) -> str:
         return full_name(call.func, self.imported) if call is not None else ""
@@ -514,7 +542,9 @@ def _number(value: ast.expr) -> float | None:
 
 
 def _saves(node: ast.If) -> bool:
-    """Whether weights are kept where a condition holds."""
+    """Whether weights are kept where a condition holds, and no other record is renewed there."""
+    if any(isinstance(one, ast.Assign) and isinstance(one.value, ast.Name) for one in node.body):
+        return False
     return any(
         isinstance(one, ast.Call) and (_last(one).startswith("save") or _last(one) == "state_dict")
         for statement in node.body
