@@ -109,23 +109,29 @@ def own_nodes(node: FunctionNode, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     return _found(node, "_own_nodes", _own, kinds)
 
 
-def own_below(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, without what functions, classes and lambdas inside it hold."""
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        yield current
-        if _FIELDS[current.__class__]:
-            waiting += [child for child in children(current) if child.__class__ not in _SCOPES]
+@overload
+def own_below(node: ast.AST) -> Sequence[ast.AST]: ...
+@overload
+def own_below(node: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
+def own_below(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """A node and what is below it, or those of some kinds, without what is inside definitions and lambdas."""
+    return _found(node, "_own_below", _below, kinds, keeps=isinstance(node, ast.stmt))
 
 
 def _found(
-    tree: ast.AST, name: str, find: Callable[[Any], list[ast.AST]], kinds: tuple[type[ast.AST], ...]
+    tree: ast.AST,
+    name: str,
+    find: Callable[[Any], list[ast.AST]],
+    kinds: tuple[type[ast.AST], ...],
+    keeps: bool = False,
 ) -> Sequence[ast.AST]:
     """The nodes below a definition are kept with it, those of some kinds too; contexts are left out."""
-    if tree.__class__ not in _KEPT:
+    if not keeps and tree.__class__ not in _KEPT:
         return [node for node in find(tree) if node.__class__ in kinds] if kinds else find(tree)
-    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = vars(tree).setdefault(name, {})
+    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = tree.__dict__.setdefault(name, {})
+    known = kept.get(kinds)
+    if known is not None:
+        return known
     if () not in kept:
         kept[()] = find(tree)
     if kinds not in kept:
@@ -172,6 +178,17 @@ def _outer_first(tree: ast.AST) -> list[ast.AST]:
                 found += [one for one in value if one is not None] if node.__class__ in _WITH_HOLES else value
             elif value is not None:
                 found.append(value)
+    return found
+
+
+def _below(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        found.append(current)
+        if _FIELDS[current.__class__]:
+            waiting += [child for child in children(current) if child.__class__ not in _SCOPES]
     return found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, children, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -80,9 +81,9 @@ def leaks(index: Index) -> Iterator[Leak]:
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     """What the names and attributes of a body are given, pairs of tuples one by one."""
-    waiting: list[ast.AST] = list(body)
+    waiting: deque[ast.AST] = deque(body)
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = zip(targets, values, strict=False)
@@ -92,7 +93,7 @@ def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
                 continue
             case _:
-                waiting.extend(ast.iter_child_nodes(node))
+                waiting.extend(one for one in children(node) if not isinstance(one, ast.expr))
 
 
 def _last(target: ast.expr) -> str:
@@ -312,10 +313,8 @@ def _is_treatment(keyword: ast.keyword) -> bool:
 def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`train, _ = random_split(a, sizes)` and `_, val = random_split(b, sizes)`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    nodes = [one for statement in own for one in own_below(statement)]
-    seeds = [one for one in nodes if isinstance(one, ast.Call) and bare_name(one) in SEEDING]
     kept: list[tuple[int, ast.Call]] = []
-    for node in nodes:
+    for node in (one for statement in own for one in own_below(statement, ast.Assign)):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[first, second])], value=ast.Call() as call):
                 if _is_unseeded_split(index, module, call):
@@ -324,7 +323,10 @@ def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Itera
                         kept.append((used.index(True), call))
     trained = next((call for part, call in kept if part == 0), None)
     held = next((call for part, call in kept if part == 1), None)
-    if trained is not None and held is not None and len(seeds) < 2:
+    if trained is None or held is None:
+        return
+    seeds = [c for statement in own for c in own_below(statement, ast.Call) if bare_name(c) in SEEDING]
+    if len(seeds) < 2:
         why = "training and held-out data come from two random splits, each of which draws its own parts"
         yield Leak(module.source, held, trained, why)
 
@@ -386,7 +388,7 @@ def _is_measured_with(node: ast.AST, held: str, whole: str) -> bool:
 def _trainers_own_part(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`Trainer(train_dataset=data, eval_dataset=data.select(range(100)))`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    for call in (one for statement in own for one in own_below(statement) if isinstance(one, ast.Call)):
+    for call in (one for statement in own for one in own_below(statement, ast.Call)):
         given = {word.arg: word.value for word in call.keywords if word.arg is not None}
         trained = next(
             (value for name, value in given.items() if _is_training(name) and "data" in name), None
@@ -459,7 +461,7 @@ def _overlapping(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterat
 def _marked(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     """What masks mark: `train_mask[order[:80]] = True`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    for node in (one for statement in own for one in own_below(statement)):
+    for node in (one for statement in own for one in own_below(statement, ast.Assign)):
         match node:
             case ast.Assign(
                 targets=[ast.Subscript(value=ast.Name(id=name), slice=part)], value=ast.Constant(value=1)

@@ -67,7 +67,7 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
     for place, statement in enumerate(body):
         if isinstance(statement, FunctionNode | ast.ClassDef):
             continue  # its body is one of its own
-        for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
+        for loop in own_below(statement, ast.For, ast.While):
             inside = [one for inner in loop.body for one in own_below(inner)]
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
@@ -192,9 +192,10 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 and method.name not in {"__init__", "__post_init__"}
             ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
-    is_of_training = _TRAINING_TEXT.search(cls.source.text) is not None
+    if not kept.keys() - copied or _TRAINING_TEXT.search(cls.source.text) is None:
+        return
     for name, made in kept.items():
-        if name in copied or not is_of_training:
+        if name in copied:
             continue
         for method in cls.methods.values():
             used = next((one for one in own_nodes(method.node) if _takes_up(one, name)), None)

@@ -18,6 +18,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.objective.signed_terms import Term, assigned, minimised_terms
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 # fmt: off
@@ -69,9 +70,7 @@ def lowered_rewards(index: Index) -> Iterator[LoweredReward]:
 
 def turned_ratios(index: Index) -> Iterator[LoweredReward]:
     """Ratios of the older policy to the one that learns, where an advantage is multiplied with them."""
-    for function in index.bodies:
-        if is_test(function.source) or not re.search(r"(?i)adv", function.source.text):
-            continue
+    for function in telling_bodies(index, lambda text: "adv" in text.lower()):
         for node in own_nodes(function.node, ast.Assign):
             is_ratio = any({"ratio", "ratios", "rho", "r"} & _spoken(target) for target in node.targets)
             inner = _exponent(function, node.value) if is_ratio else None
@@ -132,9 +131,7 @@ def _has_bounds(function: Function) -> bool:
 
 def better_of_two(index: Index) -> Iterator[LoweredReward]:
     """The better of a ratio and the same within bounds, where the worse is to be taken."""
-    for function in index.bodies:
-        if is_test(function.source) or not re.search(r"(?i)ratio", function.source.text):
-            continue
+    for function in telling_bodies(index, lambda text: "ratio" in text.lower()):
         for call in own_nodes(function.node, ast.Call):
             last = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
             if last not in {"min", "max", "minimum", "maximum"} or len(call.args) != 2:
