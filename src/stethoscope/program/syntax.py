@@ -91,13 +91,13 @@ def all_nodes(tree: ast.AST) -> Sequence[ast.AST]: ...
 def all_nodes(tree: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
 def all_nodes(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """A node and all below it, or those of some kinds, the outer ones first."""
-    return _found(tree, "_all_nodes", _outer_first, kinds)
+    return _found(tree, "_all_nodes", _outer_first, kinds, keeps=isinstance(tree, ast.stmt))
 
 
 def bodies(tree: ast.Module) -> Iterator[Sequence[ast.stmt]]:
     """The statements of a file, and of every function in it."""
     yield tree.body
-    yield from (node.body for node in all_nodes(tree) if isinstance(node, FunctionNode))
+    yield from (node.body for node in all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 @overload
@@ -116,6 +116,17 @@ def own_below(node: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
 def own_below(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """A node and what is below it, or those of some kinds, without what is inside definitions and lambdas."""
     return _found(node, "_own_below", _below, kinds, keeps=isinstance(node, ast.stmt))
+
+
+def own_assignments(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
+    """The assignments of a body at any depth of blocks, the outer ones first; no definition is entered."""
+    waiting: deque[ast.AST] = deque(body)
+    while waiting:
+        node = waiting.popleft()
+        if isinstance(node, ast.Assign):
+            yield node
+        elif node.__class__ not in _DEFINITIONS and _BLOCKS_OF.get(node.__class__):
+            waiting += [one for one in children(node) if not isinstance(one, ast.expr)]
 
 
 def _found(

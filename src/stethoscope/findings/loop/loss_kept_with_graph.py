@@ -116,7 +116,7 @@ def _level(kept: Kept) -> Level:
     """What a meter gets as a parameter may be a plain number elsewhere, which cannot be detached."""
     inside = kept.event.within[-1] if kept.event.within else None
     given = set(inside.parameters) if inside is not None else set()
-    names = {node.id for node in all_nodes(kept.written) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(kept.written, ast.Name)}
     return Level.UNSAFE if names & given else Level.SAFE
 
 
@@ -187,7 +187,7 @@ def _trains(loop: TrainingLoop, kept: Kept) -> bool:
     """Whether a comprehension calls what holds a backward pass."""
     if not isinstance(kept.written, ast.ListComp):
         return False
-    called = {bare_name(node) for node in all_nodes(kept.written.elt) if isinstance(node, ast.Call)}
+    called = {bare_name(node) for node in all_nodes(kept.written.elt, ast.Call)}
     scopes = (scope for move in loop.of(Kind.BACKWARD) for scope in move.event.scopes())
     return any(scope.kind == "call" and getattr(scope.node, "name", "") in called for scope in scopes)
 

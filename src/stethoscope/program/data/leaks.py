@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, children, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_assignments, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -81,19 +80,13 @@ def leaks(index: Index) -> Iterator[Leak]:
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     """What the names and attributes of a body are given, pairs of tuples one by one."""
-    waiting: deque[ast.AST] = deque(body)
-    while waiting:
-        node = waiting.popleft()
+    for node in own_assignments(body):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = zip(targets, values, strict=False)
                 yield from ((_last(target), value) for target, value in pairs if _last(target))
             case ast.Assign(targets=[target], value=value) if _last(target):
                 yield _last(target), value
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
-                continue
-            case _:
-                waiting.extend(one for one in children(node) if not isinstance(one, ast.expr))
 
 
 def _last(target: ast.expr) -> str:
@@ -227,7 +220,7 @@ def _data_by_role(index: Index, module: Module) -> Iterator[tuple[str, ast.Call]
             case ast.Assign(targets=[target], value=ast.Call() as value):
                 yield from ((_last(target), data) for data in _data_in(value))
             case ast.FunctionDef(name="train_dataloader" | "val_dataloader" as name):
-                returned = (one.value for one in all_nodes(node) if isinstance(one, ast.Return))
+                returned = (one.value for one in all_nodes(node, ast.Return))
                 calls = (one for one in returned if isinstance(one, ast.Call))
                 yield from (
                     (name.removesuffix("_dataloader"), data) for one in calls for data in _data_in(one)
@@ -378,7 +371,7 @@ def _is_measured_with(node: ast.AST, held: str, whole: str) -> bool:
     """`val_loader = DataLoader(val)`, `fit(..., eval_data=val)`: what is held out is made of it alone."""
     match node:
         case ast.Assign(targets=[target], value=value) if _is_held_out(_last(target)):
-            named = {one.id for one in all_nodes(value) if isinstance(one, ast.Name)}
+            named = {one.id for one in all_nodes(value, ast.Name)}
             return held in named and whole not in named
         case ast.keyword(arg=str() as name, value=ast.Name(id=given)):
             return given == held and _is_held_out(name)
@@ -421,16 +414,15 @@ def _line(node: ast.AST) -> int:
 
 def _held_out_masks(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`loss = criterion(out[data.test_mask], ...)` and `loss.backward()`, as with the nodes of one graph."""
-    nodes = [one for statement in body for one in all_nodes(statement)]
     learned = {
-        node.func.value.id
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "backward"
-        and isinstance(node.func.value, ast.Name)
+        call.func.value.id
+        for statement in body
+        for call in all_nodes(statement, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr == "backward"
+        and isinstance(call.func.value, ast.Name)
     }
-    for node in nodes:
+    for node in (one for statement in body for one in all_nodes(statement, ast.Assign)) if learned else ():
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if name in learned:
                 masks = {_last(one) for one in all_nodes(value) if isinstance(one, ast.Name | ast.Attribute)}
@@ -641,9 +633,7 @@ def _part(index: Index, module: Module, value: ast.expr) -> tuple[str, str, floa
 def redrawn_splits(index: Index) -> Iterator[tuple[Source, ast.Call]]:
     """Random splits that nothing seeds, in programs that are resumed: each start draws another one."""
     sources = [module for module in index.modules.values() if not is_test(module.source)]
-    calls = [
-        node for module in sources for node in all_nodes(module.source.tree) if isinstance(node, ast.Call)
-    ]
+    calls = [node for module in sources for node in all_nodes(module.source.tree, ast.Call)]
     if SEEDING & set(map(bare_name, calls)) or not any(map(_resumes, calls)):
         return
     for module in sources:

@@ -150,8 +150,8 @@ def _growing(
 
 def _is_measured(value: ast.expr) -> bool:
     """Whether what is added is read off tensors: a loss, a number of hits."""
-    calls = [node for node in all_nodes(value) if isinstance(node, ast.Call)]
-    named = {word for node in all_nodes(value) if isinstance(node, ast.Name) for word in words(node.id)}
+    calls = all_nodes(value, ast.Call)
+    named = {word for node in all_nodes(value, ast.Name) for word in words(node.id)}
     is_loss = bool(named & {"loss", "losses", "acc", "accuracy", "correct", "psnr", "error"})
     return is_loss or any(bare_name(call) in {"item", "float"} for call in calls)
 
@@ -391,8 +391,7 @@ def _is_reset_anywhere(index: Index, attribute: str) -> bool:
     return any(
         node.attr == "reset" and _may_stand_for(node.value, attribute)
         for module in index.modules.values()
-        for node in all_nodes(module.source.tree)
-        if isinstance(node, ast.Attribute)
+        for node in all_nodes(module.source.tree, ast.Attribute)
     )
 
 
@@ -635,8 +634,8 @@ def _is_mean_criterion(index: Index, module: Module, written: str) -> bool:
     """Whether a name was given a loss of torch without a reduction: `criterion = nn.CrossEntropyLoss()`."""
     made = [
         node.value
-        for node in all_nodes(module.source.tree)
-        if isinstance(node, ast.Assign) and any(ast.unparse(one) == written for one in node.targets)
+        for node in all_nodes(module.source.tree, ast.Assign)
+        if any(ast.unparse(one) == written for one in node.targets)
     ]
     return bool(made) and all(_is_mean_loss(index, module, one) for one in made)
 

@@ -212,9 +212,7 @@ def _is_share(node: ast.expr) -> bool:
     node = _rest(node)[0]
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
-    return dotted(node) is not None and not any(
-        one.attr in SAME for one in all_nodes(node) if isinstance(one, ast.Attribute)
-    )
+    return dotted(node) is not None and not any(one.attr in SAME for one in all_nodes(node, ast.Attribute))
 
 
 def _bare(node: ast.expr) -> str:

@@ -40,10 +40,10 @@ def gradient_quotients(index: Index) -> Iterator[GradientQuotient]:
 def _gradients(function: Function) -> Iterator[str]:
     """The names of what `torch.autograd.grad` gave."""
     for node in own_nodes(function.node, ast.Assign):
-        called = [dotted(one.func) or "" for one in all_nodes(node.value) if isinstance(one, ast.Call)]
+        called = [dotted(one.func) or "" for one in all_nodes(node.value, ast.Call)]
         if any(name.endswith("autograd.grad") or name == "grad" for name in called):
             for target in node.targets:
-                yield from (one.id for one in all_nodes(target) if isinstance(one, ast.Name))
+                yield from (one.id for one in all_nodes(target, ast.Name))
 
 
 def _is_size(function: Function, node: ast.expr, gradients: set[str]) -> bool:

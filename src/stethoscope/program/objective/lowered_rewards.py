@@ -81,7 +81,7 @@ def turned_ratios(index: Index) -> Iterator[LoweredReward]:
 
 def _weighs(function: Function, ratios: list[ast.expr]) -> bool:
     """Whether a ratio is multiplied with what actions were worth."""
-    named = {one.id for ratio in ratios for one in all_nodes(ratio) if isinstance(one, ast.Name)}
+    named = {one.id for ratio in ratios for one in all_nodes(ratio, ast.Name)}
     for node in own_nodes(function.node, ast.BinOp):
         spoken = _spoken(node)
         if isinstance(node.op, ast.Mult) and named & spoken:
@@ -164,7 +164,7 @@ def _is_bounded(function: Function, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         given = assigned(function, node.id)
         return len(given) == 1 and _is_bounded(function, given[0])
-    names = (getattr(one.func, "attr", "") for one in all_nodes(node) if isinstance(one, ast.Call))
+    names = (getattr(one.func, "attr", "") for one in all_nodes(node, ast.Call))
     return any(name.startswith(("clamp", "clip")) for name in names) or "clipped" in ast.unparse(node)
 
 
