@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = TypeVar("Kind", bound=ast.AST)
@@ -97,7 +97,12 @@ def all_nodes(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
 def bodies(tree: ast.Module) -> Iterator[Sequence[ast.stmt]]:
     """The statements of a file, and of every function in it."""
     yield tree.body
-    yield from (node.body for node in all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef))
+    yield from (node.body for node in functions(tree))
+
+
+def functions(tree: ast.AST) -> Sequence[FunctionNode]:
+    """Every function below a node, the outer ones first."""
+    return cast(Sequence[FunctionNode], all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 @overload
@@ -116,6 +121,12 @@ def own_below(node: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
 def own_below(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """A node and what is below it, or those of some kinds, without what is inside definitions and lambdas."""
     return _found(node, "_own_below", _below, kinds, keeps=isinstance(node, ast.stmt))
+
+
+def own_loops(node: ast.AST) -> Iterator[ast.For | ast.While]:
+    """The loops that a node is or has below it, without those inside definitions."""
+    found = own_below(node, ast.For, ast.While)
+    return (loop for loop in found if isinstance(loop, ast.For | ast.While))
 
 
 def own_assignments(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:

@@ -36,7 +36,7 @@ def _in_comprehensions(function: Function) -> Iterator[PartedPair]:
     for node in own_nodes(function.node, ast.DictComp, ast.ListComp, ast.GeneratorExp):
         if isinstance(node, ast.DictComp):
             yield from _each(function, node.value, node.generators[0])
-        else:
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
             yield from _each(function, node.elt, node.generators[0])
 
 

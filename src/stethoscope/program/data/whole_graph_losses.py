@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
 from stethoscope.program.index import Index, Module
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, functions, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 
@@ -25,10 +25,10 @@ def whole_losses(index: Index) -> Iterator[Leak]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        functions = all_nodes(module.source.tree, ast.FunctionDef, ast.AsyncFunctionDef)
-        for trains in functions:
+        own = functions(module.source.tree)
+        for trains in own:
             for labels, loss in _labels_learned(trains):
-                for measures in functions:
+                for measures in own:
                     held = _held_out_part(measures, labels)
                     if held is not None and _are_one_table(module, trains, measures, labels):
                         why = f"the loss is of all of {labels}, of which `{ast.unparse(held)}` is held out"

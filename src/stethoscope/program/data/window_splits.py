@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from stethoscope.program.data.leaks import Leak
 from stethoscope.program.index import Class, Index, Module, dotted
-from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.syntax import all_nodes, bodies, functions
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 
@@ -171,7 +171,7 @@ def _window_makers(module: Module) -> Iterator[tuple[str, ast.AST]]:
     """Functions that cut a series into windows one step apart, in a loop or a comprehension."""
     if is_test(module.source):
         return
-    for function in all_nodes(module.source.tree, ast.FunctionDef, ast.AsyncFunctionDef):
+    for function in functions(module.source.tree):
         for loop in all_nodes(function):
             match loop:
                 case ast.For(target=ast.Name(id=place), iter=over, body=body) if _is_every_place(over):

@@ -14,7 +14,7 @@ from stethoscope.program.evaluation.counted_units import is_reduced_by_mean
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_loops, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.trace import hook_methods
@@ -229,7 +229,7 @@ def _leaves(target: ast.expr) -> Iterator[ast.expr]:
 
 def _loops(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
     for statement in body:
-        yield from own_below(statement, ast.For, ast.While)
+        yield from own_loops(statement)
 
 
 def _is_over_epochs(loop: ast.For | ast.While) -> bool:
@@ -503,7 +503,7 @@ def _next_division(body: Sequence[ast.stmt], name: str, behind: int) -> tuple[as
             node
             for statement in body
             for node in own_below(statement, ast.Assign, ast.AugAssign, ast.BinOp)
-            if node.lineno > behind
+            if isinstance(node, ast.stmt | ast.expr) and node.lineno > behind
         ),
         key=lambda node: (node.lineno, node.col_offset),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_loops, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -67,7 +67,7 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
     for place, statement in enumerate(body):
         if isinstance(statement, FunctionNode | ast.ClassDef):
             continue  # its body is one of its own
-        for loop in own_below(statement, ast.For, ast.While):
+        for loop in own_loops(statement):
             inside = [one for inner in loop.body for one in own_below(inner)]
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):

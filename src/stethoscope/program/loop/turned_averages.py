@@ -137,7 +137,7 @@ def _blends(function: Function) -> Iterator[Blend]:
     for node in own_nodes(function.node, ast.Call, ast.Assign):
         if isinstance(node, ast.Call):
             yield from _of_call(node)
-        elif len(node.targets) == 1:
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
             stored = _stored(function, node.targets[0])
             if stored is not None:
                 mixed = _content(node.value)

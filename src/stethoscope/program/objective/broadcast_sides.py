@@ -77,9 +77,11 @@ def _measuring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
     for node in all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef, ast.With, ast.AsyncWith):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             is_measuring = bool(MEASURING & set(words(node.name)))
-        else:
+        elif isinstance(node, ast.With | ast.AsyncWith):
             entered = " ".join(ast.unparse(item.context_expr) for item in node.items)
             is_measuring = "no_grad" in entered or "inference_mode" in entered
+        else:
+            continue
         if is_measuring:
             yield node.lineno, node.end_lineno or node.lineno
 

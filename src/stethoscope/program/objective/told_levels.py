@@ -120,8 +120,8 @@ def _drawn_as_fractions(functions: Sequence[Function]) -> tuple[Source, ast.AST]
         is_level = bool(LEVELS & _named(function.name))
         for node in own_nodes(function.node, ast.Assign, ast.Return):
             targets = {function.name} if isinstance(node, ast.Return) and is_level else _level_targets(node)
-            value = node.value
-            if not targets or value is None:
+            value = getattr(node, "value", None)
+            if not targets or not isinstance(value, ast.expr):
                 continue
             called = {bare_name(one) for one in all_nodes(value, ast.Call)}
             if called & STEPS or _has_large(value):
