@@ -112,12 +112,24 @@ def _writes_rate(node: ast.AST, source: Source) -> bool:
             return not (isinstance(base, ast.Name) and base.id == "self")
         case ast.Call(func=ast.Attribute(attr="load_state_dict" | "state_dict")):
             return False
+        case ast.Call(func=ast.Attribute(attr="update", value=base)):  # group.update(lr=rate)
+            return _is_of_groups(source, base)
         case ast.Call(func=ast.Attribute(attr=attr) | ast.Name(id=attr)):
             spoken = set(words(attr))
             return attr in {"setattr", "vars"} or (
                 bool(spoken & {"set", "adjust", "update", "apply"}) and bool(spoken & {"lr", "rate"})
             )
     return False
+
+
+def _is_of_groups(source: Source, base: ast.expr) -> bool:
+    """Whether a table is a group of an optimizer, or comes out of the list of them."""
+    gone_through = (
+        loop.iter
+        for loop in all_nodes(source.tree, ast.For)
+        if any(ast.unparse(target) == ast.unparse(base) for target in ast.walk(loop.target))
+    )
+    return any("group" in ast.unparse(one) for one in (base, *gone_through))
 
 
 def _is_table(source: Source, name: str) -> bool:

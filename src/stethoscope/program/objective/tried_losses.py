@@ -23,6 +23,7 @@ from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.objective.tried_policies import learns
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
@@ -53,8 +54,11 @@ APART = re.compile(
 TIMES = frozenset({"t", "time", "times", "duration", "durations", "tte", "survival", "followup"})
 EVENTS = frozenset({"e", "event", "events", "status", "observed", "dead", "death", "delta", "indicator"})
 OF_HAZARDS = re.compile(r"(?i)cox|surviv|hazard|censor|partial_like|breslow|efron")
-OF_QUANTILES = re.compile(r"(?i)quantile|pinball|tilted|check_loss")
+OF_QUANTILES = re.compile(r"(?i)quantile(?!\()|pinball|tilted|check_loss")
 OF_MISSING = re.compile(r"isnan|nan_to_num|isfinite|nanmean|nansum")
+SHARED_OUT = re.compile(r"softmax|logsumexp")  # where each prediction has a part in all answers
+FEW = 4  # predictions that are moved one by one
+COUNTS = 0.2  # of what a prediction with an answer costs, at the least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +115,7 @@ def _judged(run: Execution, call: _Call) -> str:
         return "hazard" if _is_hazard_turned(run, call) else ""
     if OF_QUANTILES.search(said) and len(call.given) == 1:
         return "quantile" if _are_quantiles_turned(run, call) else ""
-    if OF_MISSING.search(text) and call.given:
+    if OF_MISSING.search(text) and not SHARED_OUT.search(text) and call.given:
         return _of_missing(run, call)
     return ""
 
@@ -239,7 +243,19 @@ def _are_quantiles_turned(run: Execution, call: _Call) -> bool:
             best = [_cheapest(run, call, target, (*target.shape, count), place) for place in range(count)]
             known = [one for one in best if one is not None]
             if len(known) == count:
-                return bool(count > 1 and np.all(np.diff(known) < 0)) or all(abs(one) > 1 for one in known)
+                falls = count > 1 and bool(np.all(np.diff(known) < 0)) and not _are_told_from_the_highest(run)
+                return falls or all(abs(one) > 1 for one in known)
+    return False
+
+
+def _are_told_from_the_highest(run: Execution) -> bool:
+    """Whether a program writes quantiles down in falling order, `(0.9, 0.5, 0.1)`: the first answer is highest."""
+    for source in run.index.program:
+        for node in all_nodes(source.tree, ast.Tuple, ast.List):
+            levels = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+            is_all = len(levels) == len(node.elts) > 1 and all(isinstance(one, float) for one in levels)
+            if is_all and levels == sorted(levels, reverse=True) and 0 < min(levels) < max(levels) < 1:
+                return True
     return False
 
 
@@ -268,12 +284,33 @@ def _of_missing(run: Execution, call: _Call) -> str:
         answers.flat[[0, 3]] = np.nan
         is_missing = np.isnan(answers)
         predicted = rng.normal(size=shape)
-        moved = [predicted + 0.7 * is_missing, predicted + 0.7 * ~is_missing]
         rest = [np.ones(1) for _ in call.given[1:]]
-        scores = [_score(run, call, [one], [answers, *rest]) for one in (predicted, *moved)]
+        of_missing = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(is_missing))
+        of_known = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(~is_missing)[:FEW])
+        whole = np.where(is_missing, 1.0, answers)
+        of_whole = _moved(run, call, predicted, [whole, *rest], np.flatnonzero(~is_missing)[:FEW])
+        if of_missing is None or of_known is None or of_whole is None:
+            continue
+        if of_missing > max(COUNTS * of_known, 1e-9):
+            return "missing"
+        # What moves as soon as nothing is missing only guards against numbers that are none.
+        return "known" if max(of_known, of_whole) <= 1e-9 else ""
+    return ""
+
+
+def _moved(
+    run: Execution, call: _Call, predicted: Array, given: Sequence[Array], places: Array
+) -> float | None:
+    """How much a loss changes in the middle where single predictions do; None where it cannot be computed."""
+    changes = []
+    before = _score(run, call, [predicted], given)
+    for place in places:
+        step = np.zeros(predicted.size)
+        step[place] = 0.7
+        beside = (predicted + sign * step.reshape(predicted.shape) for sign in (1, -1))
+        scores = [before, *(_score(run, call, [one], given) for one in beside)]
         known = [one for one in scores if one is not None and np.isfinite(one)]
         if len(known) < len(scores):
-            continue
-        counts = [abs(one - known[0]) > 1e-9 for one in known[1:]]
-        return "missing" if counts[0] else "" if counts[1] else "known"
-    return ""
+            return None
+        changes.append(max(abs(one - known[0]) for one in known[1:]))
+    return float(np.mean(changes))
