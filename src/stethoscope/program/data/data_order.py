@@ -165,10 +165,10 @@ def _made_of_all(node: ast.AST, item: str) -> Iterator[str]:
     """The names that are given something of the whole data set, and not of one item: `n = len(self.rows)`."""
     if not isinstance(node, ast.Assign):
         return
-    read = {one.id for one in all_nodes(node.value) if isinstance(one, ast.Name)}
+    read = {one.id for one in all_nodes(node.value, ast.Name)}
     if "self" in read and item not in read:
         for target in node.targets:
-            yield from (one.id for one in all_nodes(target) if isinstance(one, ast.Name))
+            yield from (one.id for one in all_nodes(target, ast.Name))
 
 
 def _is_of_whole(call: ast.AST) -> bool:

@@ -263,7 +263,7 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
                     yield MadeChannels(Site(function.source, node), Site(function.source, node.args[0]))
         elif isinstance(loop, ast.Call) and _is_join(loop) and isinstance(loop.args[0], ast.ListComp):
             copies = loop.args[0]
-            over = {n.id for g in copies.generators for n in all_nodes(g.target) if isinstance(n, ast.Name)}
+            over = {n.id for g in copies.generators for n in all_nodes(g.target, ast.Name)}
             if axis_of(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
                 yield MadeChannels(Site(function.source, loop), Site(function.source, copies.elt))
 
@@ -281,7 +281,7 @@ def _is_noisy_copy(node: ast.expr, changed: set[str]) -> bool:
 
 
 def _names_in(node: ast.expr) -> set[str]:
-    return {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
+    return {one.id for one in all_nodes(node, ast.Name)}
 
 
 def _joins(function: Function) -> Iterator[ast.Call]:
@@ -298,5 +298,5 @@ def _spoken(function: Function) -> set[str]:
     """The words of a function's names: its own, its class's, its parameters' and its variables'."""
     owner = function.owner
     names = {function.name, owner.name if isinstance(owner, Class) else "", *function.parameters}
-    names |= {node.id for node in own_nodes(function.node) if isinstance(node, ast.Name)}
+    names |= {node.id for node in own_nodes(function.node, ast.Name)}
     return {word for name in names for word in words(name)}

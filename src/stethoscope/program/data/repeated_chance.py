@@ -120,13 +120,13 @@ def _generators(init: Function) -> Iterator[tuple[str, ast.AST]]:
     for node in own_nodes(init.node):
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=made):
-                calls = (one for one in all_nodes(made) if isinstance(one, ast.Call))
+                calls = (one for one in all_nodes(made, ast.Call))
                 if any(bare_name(one) in GENERATORS for one in calls):
                     yield name, node
 
 
 def _set_in(method: Function) -> set[str]:
-    stored = (node for node in own_nodes(method.node) if isinstance(node, ast.Attribute))
+    stored = (node for node in own_nodes(method.node, ast.Attribute))
     return {node.attr for node in stored if isinstance(node.ctx, ast.Store)}
 
 

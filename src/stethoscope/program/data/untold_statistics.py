@@ -124,8 +124,8 @@ def _is_only_kept(cls: Class, name: str) -> bool:
     kept = f"self.{name}"
     assigned = [
         node.value
-        for node in all_nodes(cls.node)
-        if isinstance(node, ast.Assign) and any(ast.unparse(one) == kept for one in node.targets)
+        for node in all_nodes(cls.node, ast.Assign)
+        if any(ast.unparse(one) == kept for one in node.targets)
     ]
     asked = any(
         isinstance(node, ast.If | ast.IfExp) and kept in ast.unparse(node.test)

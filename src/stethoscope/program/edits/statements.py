@@ -129,7 +129,7 @@ def _line(node: ast.AST) -> int:
 
 def is_constant(source: Source, name: str) -> bool:
     """Whether a name is given a value once, at the top of a file."""
-    stored = [n for n in all_nodes(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stored = [n for n in all_nodes(source.tree, ast.Name) if isinstance(n.ctx, ast.Store)]
     top = [s for s in source.tree.body if not isinstance(s, FunctionNode | ast.ClassDef)]
     inside = {id(node) for statement in top for node in all_nodes(statement)}
     return [id(node) in inside for node in stored if node.id == name] == [True]

@@ -102,8 +102,8 @@ def _in_block(loop: ast.For | ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.C
         return
     outputs = {
         target.id
-        for node in all_nodes(loop)
-        if isinstance(node, ast.Assign) and _is_output(node.value, drawn)
+        for node in all_nodes(loop, ast.Assign)
+        if _is_output(node.value, drawn)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -124,7 +124,7 @@ def _drawn(loop: ast.For | ast.FunctionDef) -> set[str]:
     if isinstance(loop, ast.FunctionDef):
         names = _batch_of(loop)
     else:
-        names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
+        names = {node.id for node in all_nodes(loop.target, ast.Name)}
     for node in loop.body:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=name)) if name in names:

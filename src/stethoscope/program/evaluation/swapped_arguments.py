@@ -209,6 +209,6 @@ def _is_truth(
 
 
 def _spoken(side: ast.expr) -> set[str]:
-    named = [one.id for one in all_nodes(side) if isinstance(one, ast.Name)]
-    named += [one.attr for one in all_nodes(side) if isinstance(one, ast.Attribute)]
+    named = [one.id for one in all_nodes(side, ast.Name)]
+    named += [one.attr for one in all_nodes(side, ast.Attribute)]
     return {word for name in named for word in words(name)}

@@ -94,7 +94,7 @@ def yield_in(node: ast.AST) -> ast.expr | None:
 
 
 def _called(node: ast.AST) -> set[str]:
-    calls = (inner.func for inner in all_nodes(node) if isinstance(inner, ast.Call))
+    calls = (inner.func for inner in all_nodes(node, ast.Call))
     return {str(getattr(func, "attr", None) or getattr(func, "id", "")) for func in calls}
 
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.said_numbers import Said, said
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 LEAST_KEPT = 0.11  # decays are 0.9 and more; Lookahead keeps 0.2 to 0.5 of its slow weights
@@ -78,13 +79,13 @@ def blends_of_networks(index: Index) -> Iterator[tuple[Source, Blend]]:
             yield function.source, blend
 
 
-def _mixing(index: Index) -> Iterator[Function]:
-    for function in index.bodies:
-        if is_test(function.source) or not any(f"{name}(" in function.source.text for name in WEIGHTS):
-            continue
-        called = {_last(call.func) for call in own_nodes(function.node, ast.Call)}
-        if called.intersection(WEIGHTS):
-            yield function
+@remembered
+def _mixing(index: Index) -> tuple[Function, ...]:
+    return tuple(
+        function
+        for function in telling_bodies(index, lambda text: any(f"{name}(" in text for name in WEIGHTS))
+        if any(_last(call.func) in WEIGHTS for call in own_nodes(function.node, ast.Call))
+    )
 
 
 def _last(node: ast.AST) -> str:
@@ -133,7 +134,7 @@ def _rest(node: ast.expr) -> tuple[ast.expr, bool]:
 
 
 def _blends(function: Function) -> Iterator[Blend]:
-    for node in own_nodes(function.node):
+    for node in own_nodes(function.node, ast.Call, ast.Assign):
         if isinstance(node, ast.Call):
             yield from _of_call(node)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -211,9 +212,7 @@ def _is_share(node: ast.expr) -> bool:
     node = _rest(node)[0]
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
-    return dotted(node) is not None and not any(
-        one.attr in SAME for one in all_nodes(node) if isinstance(one, ast.Attribute)
-    )
+    return dotted(node) is not None and not any(one.attr in SAME for one in all_nodes(node, ast.Attribute))
 
 
 def _bare(node: ast.expr) -> str:
@@ -239,7 +238,7 @@ def _stored(function: Function, target: ast.expr) -> ast.expr | None:
         return target
     if not isinstance(target, ast.Name):
         return None
-    for node in own_nodes(function.node):
+    for node in own_nodes(function.node, ast.Assign, ast.Call):
         match node:
             case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
                 if _bare(value) == target.id:

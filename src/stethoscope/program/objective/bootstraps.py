@@ -17,6 +17,7 @@ from stethoscope.program.objective.lowered_rewards import WORTHS, is_policy
 from stethoscope.program.objective.signed_terms import Term, assigned, minimised_terms
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 # fmt: off
@@ -69,9 +70,7 @@ def endless_targets(index: Index) -> Iterator[EndlessTarget]:
     if not any("backward(" in source.text or "training_step" in source.text for source in index.program):
         return  # what is written into a table stays zero behind an end
     yield from _turned_ends(index)
-    for function in index.bodies:
-        if is_test(function.source) or not _speaks_of_discounts(function.source):
-            continue
+    for function in telling_bodies(index, _speaks_of_discounts):
         ends = _ends_bound(function)
         targets = [one for one in _bootstraps(function) if not _is_told(function, one)] if ends else []
         if targets and not _ends_read(function, ends):
@@ -84,9 +83,7 @@ def _turned_ends(index: Index) -> Iterator[EndlessTarget]:
     if any(_turns_ends(node) for source in sources for node in all_nodes(source.tree)):
         return
     are_stored = any(_stores_ends(node) for source in sources for node in all_nodes(source.tree, ast.Call))
-    for function in index.bodies:
-        if is_test(function.source) or not _speaks_of_discounts(function.source):
-            continue
+    for function in telling_bodies(index, _speaks_of_discounts):
         for target in _bootstraps(function):
             for factor in _factors(target):
                 given = assigned(function, factor.id) if isinstance(factor, ast.Name) else []
@@ -151,16 +148,14 @@ def _turns_ends(node: ast.AST) -> bool:
 
 def learnt_answers(index: Index) -> Iterator[LearntAnswer]:
     """The bootstraps and advantages that move with the network that learns from them."""
-    for function in index.bodies:
-        if is_test(function.source) or "backward(" not in function.source.text:
-            continue
-        if _speaks_of_discounts(function.source):
+    for function in telling_bodies(index, lambda text: "backward(" in text):
+        if _speaks_of_discounts(function.source.text):
             yield from _learnt_targets(function)
         yield from _learnt_worths(index, function)
 
 
-def _speaks_of_discounts(source: Source) -> bool:
-    return any(word in source.text for word in DISCOUNTS)
+def _speaks_of_discounts(text: str) -> bool:
+    return any(word in text for word in DISCOUNTS)
 
 
 # Bootstraps

@@ -56,7 +56,7 @@ def _paid(cls: Class, name: str) -> Site | None:
         falling = _falling(method.node, name, meant)
         for node in all_nodes(method.node, ast.BinOp):
             if isinstance(node.op, ast.Sub) and _is_itself(node.right, name, meant):
-                products = [one for one in all_nodes(node.left) if isinstance(one, ast.BinOp)]
+                products = all_nodes(node.left, ast.BinOp)
                 if any(_is_weighed(one, name, meant, falling) for one in products):
                     return Site(method.source, node)
     return None
@@ -114,9 +114,7 @@ def _listed(function: ast.AST) -> frozenset[str]:
     """The names that a function gives to single losses as it goes through all of them."""
     loops = [one for one in all_nodes(function) if isinstance(one, ast.For | ast.comprehension)]
     targets = [one.target for one in loops if _is_loss(one.iter)]
-    return frozenset(
-        name.id for target in targets for name in all_nodes(target) if isinstance(name, ast.Name)
-    )
+    return frozenset(name.id for target in targets for name in all_nodes(target, ast.Name))
 
 
 def _names(function: ast.AST, name: str) -> frozenset[str]:

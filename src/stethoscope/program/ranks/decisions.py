@@ -389,7 +389,7 @@ class Decisions:
         asked: set[Function] = set()
         for event in self.ranks.walk.trace.events:
             if isinstance(event, Jump) and event.kind == "return" and event.within:
-                own = {n.attr for n in all_nodes(event.site.node) if isinstance(n, ast.Attribute)}
+                own = {n.attr for n in all_nodes(event.site.node, ast.Attribute)}
                 if own & marked:
                     asked.add(event.within[-1])
         index = self.ranks.walk.trace.run.index
@@ -433,7 +433,7 @@ class Decisions:
         around = self._functions_around(event.site.source, event.site.node)
         nodes = [node for function in around[:1] for node in all_nodes(function.node)]
         shared = {n for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
-        own = {n.id for n in all_nodes(event.target) if isinstance(n, ast.Name)} - shared
+        own = {n.id for n in all_nodes(event.target, ast.Name)} - shared
         return {_inside(name, *around[:1]) if name in own else name for name in _stored_names(event.target)}
 
     def asked_names(self, source: Source, node: ast.AST) -> frozenset[str]:

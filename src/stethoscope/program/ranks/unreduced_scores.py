@@ -55,7 +55,7 @@ def _shared_loaders(source: Source) -> Iterator[tuple[str, Site]]:
     """The loaders of held-out data, by name, whose sampler deals the samples out."""
     samplers: dict[str, ast.Call] = {}
     for name, value in _assigned(source):
-        for call in (one for one in all_nodes(value) if isinstance(one, ast.Call)):
+        for call in (one for one in all_nodes(value, ast.Call)):
             if bare_name(call) == "DistributedSampler":
                 samplers[name] = call
     for name, made in (*_assigned(source), *_handed_back(source)):

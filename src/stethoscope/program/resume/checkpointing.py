@@ -507,7 +507,7 @@ def _is_in_skipped_round(step: Event) -> bool:
     scope = next((s for s in step.scopes() if s.kind in {"if", "loop"}), None)
     if scope is None or scope.kind != "if" or not scope.arm or not _words_in(scope.node) & SKIPPING_WORDS:
         return False
-    asked = (node for node in all_nodes(scope.source.tree) if isinstance(node, ast.If))
+    asked = (node for node in all_nodes(scope.source.tree, ast.If))
     body = next((node.body for node in asked if node is scope.node or node.test is scope.node), [])
     called = {name for statement in body for name in names_in(statement)}
     return bool(body) and isinstance(body[-1], ast.Continue) and "backward" not in called
