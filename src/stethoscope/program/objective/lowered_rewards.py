@@ -28,7 +28,7 @@ WORTHS = frozenset({
     "adv", "advs", "advantage", "advantages", "returns", "ret", "rets", "reward", "rewards", "gae", "g",
     "gt", "return", "td", "delta", "deltas", "r",
 })
-OTHERWISE = frozenset({"mask", "masks", "masked", 
+OTHERWISE = frozenset({
     "cost", "costs", "penalty", "neg", "negative", "loss", "losses", "regret", "kl", "constraint", "minus",
 })
 # fmt: on
