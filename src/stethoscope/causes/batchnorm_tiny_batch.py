@@ -33,6 +33,9 @@ CAUSE = Cause(
     prior=OCCASIONAL,
     evidence=(
         Evidence("right-only-in-training", MODERATE, "evaluation norms otherwise than training"),
+        Evidence(
+            "validation-below-training", MODERATE, "averaged statistics serve better than those of a batch"
+        ),
         Evidence("few-samples-a-step", MODERATE, "a handful of samples stand behind each step"),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence(

@@ -31,6 +31,12 @@ def _learned_but_far_off(finding: Finding) -> bool:
     return finding.evidence.get("far_below") is True and finding.evidence.get("learns") is True
 
 
+def _grey_beside_learning(finding: Finding) -> bool:
+    """Whether pictures score less than flat grey does, from a network that learns its training data."""
+    seen = finding.evidence
+    return seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is True
+
+
 def _beyond_range(finding: Finding) -> bool:
     best = finding.evidence.get("best")
     return finding.evidence.get("kind") == "flat colour" and isinstance(best, float) and best < 0.0
@@ -86,6 +92,12 @@ CAUSE = Cause(
             "learned-by-heart", MODERATE, "held-out data never gained anything", when=says("of_another_kind")
         ),
         Evidence("below-trivial-baseline", MODERATE, "the best score is no better than doing nothing"),
+        Evidence(
+            "below-trivial-baseline",
+            MODERATE,
+            "while training learns, held-out pictures are worse than flat grey",
+            when=_grey_beside_learning,
+        ),
         Evidence(
             "below-trivial-baseline", STRONG, "errors exceed the whole range of a picture", when=_beyond_range
         ),

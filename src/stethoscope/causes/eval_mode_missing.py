@@ -26,7 +26,7 @@ CAUSE = Cause(
             "the switch to evaluation is named and not called",
             when=says("eval"),
         ),
-        Evidence("right-only-in-training", MODERATE, "evaluation is another network than training"),
+        Evidence("right-only-in-training", WEAK, "evaluation is another network than training"),
         Evidence("validation-left-behind", -MODERATE, "what is evaluated does not move at all"),
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
@@ -38,7 +38,7 @@ CAUSE = Cause(
         Evidence(
             "no-eval-mode", -STRONG, "each evaluation that was found switches its mode", outcome=Outcome.CLEAR
         ),
-        Evidence("validation-never-follows", MODERATE, "validation does not follow training"),
+        Evidence("validation-never-follows", WEAK, "validation does not follow training"),
     ),
     confirm_by="evaluate one checkpoint twice: the scores must be equal",
     shows=(

@@ -26,6 +26,11 @@ CAUSE = Cause(
             "what would clear them is named and not called",
             when=says("zero_grad"),
         ),
+        Evidence(
+            "gradients-of-the-other-side",
+            2 * DECISIVE,  # such a loop does clear its gradients, only at another place
+            "one network steps with gradients of the other's loss",
+        ),
         Evidence("divergence", MODERATE, "the loss runs away, as under steps that are summed"),
         Evidence("gradients-run-on", DECISIVE, "the gradient norm glides like a running sum"),
         Evidence(
@@ -44,6 +49,7 @@ CAUSE = Cause(
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
         Evidence("gradients-pile-up", MODERATE, "the gradient norm grows with the number of steps"),
+        Evidence("gradients-pile-up", -MODERATE, "as the loss has no lowest value", when=says("loss_sinks")),
     ),
     confirm_by="print the gradient norm before each backward pass: it should be zero or None",
     shows=(

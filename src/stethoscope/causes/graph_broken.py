@@ -74,6 +74,9 @@ CAUSE = Cause(
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-term-is-negligible", DECISIVE, "no gradient goes through a term", when=_is_cut),
         Evidence("part-cut-off-from-loss", DECISIVE, "no gradient of any loss gets to a part of the network"),
+        Evidence(
+            "term-teaches-another-network", DECISIVE, "a term never gets back to the network that it is for"
+        ),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence(
@@ -83,6 +86,7 @@ CAUSE = Cause(
             outcome=Outcome.CLEAR,
         ),
         Evidence("loss-settles-high", WEAK, "what is behind the cut learns what it can", when=says("no_gap")),
+        Evidence("loss-settles-high", WEAK, "and much of it is left", when=says("much")),
     ),
     confirm_by="after one backward pass, list the parameters whose .grad is None",
     shows=("loss-plateau", "below-trivial-baseline", "validation-left-behind"),

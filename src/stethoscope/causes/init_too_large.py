@@ -32,7 +32,10 @@ from stethoscope.findings import Finding
 
 
 def _out_of_range(finding: Finding) -> bool:
-    return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+    seen = finding.evidence
+    return (
+        seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    )
 
 
 CAUSE = Cause(
@@ -41,6 +44,7 @@ CAUSE = Cause(
     evidence=(
         Evidence("nothing-measured-is-learned", WEAK, "the first losses were thrown far off"),
         Evidence("below-trivial-baseline", STRONG, "answers begin far out of range", when=says("from_afar")),
+        Evidence("validation-in-another-range", -MODERATE, "training goes well"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(

@@ -63,6 +63,7 @@ CAUSE = Cause(
         Evidence(
             "metric-never-moves", -STRONG, "the evaluated weights do not change at all", when=says("learns")
         ),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
         Evidence("validation-settles-at-once", MODERATE, "there is nothing to learn"),
         Evidence("score-stays-at-nothing", MODERATE, "nothing of what is asked for is learned"),
         Evidence(
@@ -127,7 +128,7 @@ CAUSE = Cause(
             when=_nothing_is_labelled,
         ),
         Evidence("below-trivial-baseline", -MODERATE, "validation beats guessing", outcome=Outcome.CLEAR),
-        Evidence("validation-below-training", MODERATE, "only the training data are hard to predict"),
+        Evidence("validation-below-training", WEAK, "only the training data are hard to predict"),
         Evidence(
             "validation-below-training",
             MODERATE,
@@ -143,7 +144,7 @@ CAUSE = Cause(
             when=says("never_gained"),
         ),
         Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
-        Evidence("loss-falls-little", MODERATE, "little is learned at a usual rate", when=says("usual_rate")),
+        Evidence("loss-falls-little", WEAK, "little is learned at a usual rate", when=says("usual_rate")),
     ),
     confirm_by="look at a few samples with their labels as the model receives them",
 )

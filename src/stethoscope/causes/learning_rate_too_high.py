@@ -33,6 +33,13 @@ def _begins_again(finding: Finding) -> bool:
     return _at_restart(finding) and finding.evidence.get("back_to_start") is True
 
 
+def _lost_from_calm(finding: Finding) -> bool:
+    """Whether a loss that was seen to fall is lost from one line to the next, at a rate that networks bear."""
+    seen = finding.evidence
+    calm = seen.get("grew") is False and seen.get("from_the_start") is not True
+    return calm and seen.get("high_rate") is not True
+
+
 def _lasting(finding: Finding) -> bool:
     return finding.evidence.get("grade") in {"S2", "S3"}
 
@@ -42,7 +49,10 @@ def _above_start(finding: Finding) -> bool:
 
 
 def _out_of_range(finding: Finding) -> bool:
-    return finding.evidence.get("kind") == "flat colour" and finding.evidence.get("baseline") == 10.0
+    seen = finding.evidence
+    return (
+        seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    )
 
 
 def _throws_away(finding: Finding) -> bool:
@@ -106,6 +116,7 @@ CAUSE = Cause(
             when=says("high_rate"),
         ),
         Evidence("loss-falls-little", -STRONG, "such small steps throw nothing away", when=says("low_rate")),
+        Evidence("loss-settles-high", WEAK, "steps of such a size find nothing lower"),
         Evidence(
             "loss-settles-high",
             WEAK,
@@ -133,16 +144,19 @@ CAUSE = Cause(
         ),
         Evidence(
             "loss-settles-high",
-            MODERATE,
+            WEAK,
             "held-out errors go to and fro between evaluations",
             when=says("restless"),
         ),
         Evidence("returns-never-rise", MODERATE, "the first steps throw the policy away"),
         Evidence(
-            "answers-stay-at-guessing", MODERATE, "what is learned is thrown away again", when=_is_not_quiet
+            "answers-stay-at-guessing", WEAK, "what is learned is thrown away again", when=_is_not_quiet
         ),
+        Evidence("validation-in-another-range", -MODERATE, "training goes well"),
         Evidence("loss-begins-far-above", MODERATE, "the first losses are far above all later ones"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
+        Evidence("loss-falls-little", -MODERATE, "calmly, and to the end", when=says("gradual")),
+        Evidence("loss-falls-little", WEAK, "nothing is gained behind the first steps", when=says("at_once")),
         Evidence("loss-falls-evenly", MODERATE, "noisy steps make little progress each", when=says("noisy")),
         Evidence("below-trivial-baseline", STRONG, "the outputs are far out of range", when=_out_of_range),
         Evidence(
@@ -157,7 +171,8 @@ CAUSE = Cause(
             "one answer to everything, after first steps that were too large",
             when=_thrown_away,
         ),
-        Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
+        Evidence("validation-settles-at-once", WEAK, "the weights were thrown away at the start"),
         Evidence(
             "loss-stands-above-its-start",
             DECISIVE,
@@ -222,6 +237,9 @@ CAUSE = Cause(
             when=says("rate_was_higher"),
         ),
         Evidence("non-finite-values", MODERATE, "the loss grew before it was lost", when=says("grew")),
+        Evidence(
+            "non-finite-values", -MODERATE, "nothing had grown before it was lost", when=_lost_from_calm
+        ),
         Evidence(
             "steps-and-what-they-gain",
             MODERATE,

@@ -77,6 +77,7 @@ CAUSE = Cause(
             when=says("goes_nowhere"),
         ),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
+        Evidence("loss-falls-little", MODERATE, "calmly, and to the end", when=says("gradual")),
         Evidence(
             "loss-falls-little", MODERATE, "at a rate that few optimizers get far with", when=says("low_rate")
         ),

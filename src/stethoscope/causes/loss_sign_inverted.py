@@ -52,6 +52,12 @@ CAUSE = Cause(
             DECISIVE,
             "what is minimised is negative, and held-out errors grow with it",
         ),
+        Evidence(
+            "gradients-pile-up",
+            MODERATE,
+            "the loss sinks below zero without end, and faster and faster",
+            when=says("loss_sinks"),
+        ),
         Evidence("loss-mirrors-validation", DECISIVE, "training lowers the negative of what is measured"),
         Evidence("score-stays-at-nothing", STRONG, "what is learned is the contrary of what is asked"),
         Evidence("good-actions-made-rarer", DECISIVE, "what an action was worth is minimised"),

@@ -28,6 +28,10 @@ def _nothing_moves(finding: Finding) -> bool:
     return finding.evidence.get("learns") is False and finding.evidence.get("weights_move") is not True
 
 
+def _stays(finding: Finding) -> bool:
+    return finding.evidence.get("above") is not True
+
+
 def _to_the_last_digit(finding: Finding) -> bool:
     """Whether an error, which the smallest step would move, is the same at every evaluation."""
     return _nothing_moves(finding) and finding.evidence.get("exact") is True
@@ -73,6 +77,7 @@ CAUSE = Cause(
             when=says("same_weights"),
         ),
         Evidence("part-is-not-updated", STRONG, "the update of a part is exactly zero on every line"),
+        Evidence("loss-never-falls", MODERATE, "the loss stays where it began", when=_stays),
         Evidence("no-gradient-arrives", MODERATE, "no gradient was ever logged that is not zero"),
         Evidence(
             "loss-plateau",
@@ -114,9 +119,7 @@ CAUSE = Cause(
             "while the others learn what they can",
             when=says("loss_rises", False),
         ),
-        Evidence(
-            "loss-settles-high", WEAK, "a part of the network learns what it can", when=says("hardly", False)
-        ),
+        Evidence("loss-settles-high", WEAK, "a part of the network learns what it can", when=says("much")),
         Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence(
             "steps-and-what-they-gain", MODERATE, "the steps do not arrive at the weights", when=says("much")

@@ -19,7 +19,7 @@ Move the schedule and the average only where the scale did not fall: `before = s
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Schedule or average go on where the update was skipped",
@@ -36,6 +36,7 @@ CAUSE = Cause(
             "whatever moves asks first whether there was an update",
             outcome=Outcome.CLEAR,
         ),
+        Evidence("non-finite-values", MODERATE, "steps were skipped", when=says("skipped_by_scaler")),
         Evidence("scheduler-before-optimizer", -STRONG, "the schedule moves before the first update anyway"),
     ),
     confirm_by="compare the optimizer's own step count in a checkpoint with the steps that were logged",

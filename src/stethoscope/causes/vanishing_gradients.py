@@ -46,6 +46,8 @@ CAUSE = Cause(
         ),
         Evidence("attention-without-shortcut", DECISIVE, "nothing leads past the attention"),
         Evidence("loss-falls-little", WEAK, "the whole run takes little off the loss"),
+        Evidence("loss-falls-little", WEAK, "the first steps take all of it", when=says("at_once")),
+        Evidence("loss-falls-little", -MODERATE, "it goes on falling to the end", when=says("gradual")),
         Evidence(
             "below-trivial-baseline",
             STRONG,
@@ -91,7 +93,6 @@ CAUSE = Cause(
         ),
         Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
         Evidence("answers-are-guesses", STRONG, "one answer is given to everything"),
-        Evidence("loss-falls-little", MODERATE, "though the rate is a usual one", when=says("usual_rate")),
     ),
     confirm_by="print the gradient norm of each layer for one batch",
 )

@@ -16,7 +16,7 @@ A warm-up of 1 to 5 % of the run, or of 2 / (1 - beta2) steps; norms in front of
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, MODERATE, STRONG, WEAK, Cause, Evidence, Outcome, says
 from stethoscope.findings import Finding
 
 
@@ -38,6 +38,7 @@ CAUSE = Cause(
             "one answer to everything, after first steps that were too large",
             when=_thrown_away,
         ),
+        Evidence("metric-never-moves", -STRONG, "no weight moves at all", when=says("exact")),
         Evidence("validation-settles-at-once", MODERATE, "the weights were thrown away at the start"),
         Evidence(
             "loss-stands-above-its-start", MODERATE, "the loss is above its start for long, and comes back"

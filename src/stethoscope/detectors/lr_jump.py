@@ -13,6 +13,7 @@ from stethoscope.run import Steps, Values
 JUMP = 1.3  # a smaller factor does no harm
 LEAST_SHARE = 0.05  # of the highest rate; smaller leaps are the rounding of tiny rates
 HELD_SHARE = 0.005  # of the highest rate: one that is held long and is lower is no rate to learn at
+LEARNS_AT = 1e-4  # except where it is one that networks are trained at from random weights
 AT_FLOOR = 0.12  # warm restarts leap from the end of a decay, this share of the peak or less
 REGULAR = 0.2  # relative spread of the distances between leaps that still counts as a cycle
 SMALLEST = 1e-12  # no log prints more decimals than this
@@ -73,7 +74,7 @@ def _end_of_warm_up(rates: Values) -> int:
     long_hold = min(max(8, len(rates) // 3), max(FEWEST_HELD, round(NEARLY_HALF * len(rates))))
     if len(held) >= long_hold:
         runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1)
-        top = HELD_SHARE * float(rates.max())
+        top = min(HELD_SHARE * float(rates.max()), LEARNS_AT)
         first_long = next((run for run in runs if len(run) >= long_hold and rates[run[0]] > top), None)
         if first_long is not None:
             return int(first_long[0])

@@ -15,13 +15,17 @@ AFTER = 3  # values whose median is the level behind a leap
 BEFORE = 8  # values whose highest is the level that is left
 LEARNED = 0.5  # of the first level is gone before the leap, at least
 CLEAR = 0.75  # of the first level: what the highest value before the leap stays below
-SAME = 0.1  # relative distance of the level behind the leap to the first level
+SAME = 0.15  # relative distance of the level behind the leap to the first level
 AT_ONCE = 0.5  # of the way back is made from one value to the next
 APART = 0.25  # of what was learned: the two ways down, at their widest
 LEAST_WAY = 12  # values of the second way down
 BLOCKS = 6  # parts of the way down that are compared
 NOISES = 3.0  # of single values, in the logarithm, that what was learned exceeds
 FALLS = 0.4  # of what was learned is learned again
+LINES = 12  # of a short log that has both losses in each
+FEWEST_BEFORE, FEWEST_BEHIND = 4, 3  # of them around the leap
+LEARNED_IN_LINES = 0.15  # of the first value; what a line leaps by exceeds all that lines did before
+MOST_OF_IT = (0.7, 1.6)  # of what was learned is lost at once, and not far more than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +88,24 @@ def _apart(values: Values, at: int, learned: float) -> float | None:
     if learned <= 0.0 or fall < FALLS * learned:
         return None
     return float(np.abs(ways[0] - ways[1]).max() / learned)
+
+
+def starts_over_in_lines(*curves: Values) -> int | None:
+    """The line at which all of some curves lose at once most of what they had learned, to learn it again."""
+    length = len(curves[0])
+    if length < LINES:
+        return None
+    for at in range(FEWEST_BEFORE, length - FEWEST_BEHIND):
+        if all(_is_lost_at(values, at) for values in curves):
+            return at
+    return None
+
+
+def _is_lost_at(values: Values, at: int) -> bool:
+    first, before = float(values[0]), float(np.median(values[max(1, at - 3) : at]))
+    learned, leap = first - before, float(values[at] - values[at - 1])
+    rose = float(np.diff(values[:at]).max())
+    calm = learned >= LEARNED_IN_LINES * first > 0.0 and leap > 3.0 * max(rose, 0.0)
+    lost = MOST_OF_IT[0] * learned <= float(values[at]) - before <= MOST_OF_IT[1] * learned
+    again = float(values[at]) - float(values[at + 1 :].min()) >= FALLS * learned
+    return calm and lost and again and float(values[at + 1]) < float(values[at])

@@ -2,7 +2,8 @@
 
 ## What it checks
 A training loss from random weights (in a game, its largest term that is none of the game): whether its level
-at the end is above three fifths of its level at first.
+at the end is above three fifths of its level at first. It says whether the little it falls is lost at once,
+or gradually to the end.
 
 ## Why it matters
 A network that learns leaves its first loss far behind. Where it does not, the steps are too small or too
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.detectors.levels import levels
+from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.findings._usual_rate import rate_evidence
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Values
@@ -37,6 +39,9 @@ LEAPS = 1.15  # times the very first loss
 FEW = 4  # values
 LITTLE = 0.6  # of the first level
 RISES = 1.3  # times the first level: such a loss rises
+AT_ONCE = (0.5, 0.75)  # of the fall, or more, is behind a tenth and a quarter of the log
+GRADUAL = 0.35  # of the fall, or less, is behind a tenth of the log
+CALM = 0.06  # of the fall: the noise of a loss in which steps of any size go down
 
 
 def examine(loss: TrainLoss, start: StartingPoint, rates: LearningRate | None) -> Iterator[Finding]:
@@ -56,9 +61,22 @@ def examine(loss: TrainLoss, start: StartingPoint, rates: LearningRate | None) -
                 "first": first,
                 "last": last,
                 "leaps_at_first": _leaps_at_first(series.values),
+                **_how_it_falls(series.values, level),
                 **rate_evidence(rates),
             },
         )
+
+
+def _how_it_falls(values: Values, level: Values) -> dict[str, object]:
+    """Whether the first steps take all that the run takes, or every part of it its share; neither, if it rises."""
+    fall, last = float(level[0] - level[-1]), len(level) - 1
+    if fall <= 0.0:
+        return {}
+    tenth, quarter = (float(level[0] - level[part * last // 100]) / fall for part in (10, 25))
+    return {
+        "at_once": tenth >= AT_ONCE[0] and quarter >= AT_ONCE[1],
+        "gradual": 0.0 < tenth <= GRADUAL and noise_sd(values) <= CALM * fall,
+    }
 
 
 def _leaps_at_first(values: Values) -> bool:

@@ -39,6 +39,7 @@ LEAST_POINTS = 8
 FALLS = 0.9  # of the first level, or less, is what the loss comes down to
 HIGH = 0.33  # of it is left
 EARLY = 0.9  # of the fall, in the first half
+MUCH = 0.45  # and where so much is left, the floor is rarely one of noise
 HARDLY = 0.75  # of the first level: what is left where next to nothing was learned
 FELL_BELOW = 0.15  # of the fall: a loss that had been so much lower has not settled
 RESTLESS = 0.02  # of its level: how far weights stray that have come to rest nowhere
@@ -72,6 +73,7 @@ def examine(
             "first": first,
             "middle": middle,
             "last": last,
+            "much": last > MUCH * first,
             "hardly": last > HARDLY * first,
             "restless": held is not None and _is_restless(held.series),
             **rate_evidence(rates),

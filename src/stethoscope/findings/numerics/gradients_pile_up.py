@@ -39,6 +39,7 @@ FROM_NOTHING = 0.3  # of the last level: what the line leaves at the first step
 AT_FIRST = 3  # norms
 FAR_ABOVE = 5.0  # times the first norms, where it stays: single gradients seldom grow so far
 LOWEST = 10  # per cent of the later norms may lie below
+SINKS = 2.0  # times the size of its first value: how far below zero a loss lies that has no lowest value
 RISES = 1.2  # times its first level: a loss that stands above has troubles of its own
 
 
@@ -47,28 +48,29 @@ def examine(norm: GradNorm, loss: TrainLoss) -> Iterator[Finding]:
     series = norm.series.finite()
     if len(series) < FEWEST:
         raise InsufficientData(f"{len(series)} gradient norms are too few to follow")
+    train = loss.series.finite().values
+    sinks = len(train) > 0 and float(train[-1]) < -SINKS * abs(float(train[0]))
     medians = np.array([float(np.median(part)) for part in np.array_split(series.values, PARTS)])
     centres = np.array([float(np.mean(part)) for part in np.array_split(series.steps, PARTS)])
     if medians[0] <= 0.0 or medians[-1] < GROWS * medians[0] or not bool(np.all(np.diff(medians) > 0.0)):
-        yield from _far_above_its_start(series)
+        yield from _far_above_its_start(series, sinks)
         return
     straight = float(np.corrcoef(centres, medians)[0, 1])
     slope, left = (float(number) for number in np.polyfit(centres - int(series.steps[0]), medians, 1))
     if straight < STRAIGHT or abs(left) > FROM_NOTHING * medians[-1]:
-        yield from _far_above_its_start(series)
+        yield from _far_above_its_start(series, sinks)
         return
-    train = loss.series.finite().values
     rises = len(train) > 0 and float(np.median(train[-max(1, len(train) // 8) :])) > RISES * float(train[0])
     yield Finding(
         series.where(),
         f"{series.name} grows by {slope:.3g} a step, from {medians[0]:.3g} to {medians[-1]:.3g}, like a sum "
         "of gradients that is never cleared",
-        {"slope": slope, "straight": straight, "loss_rises": bool(rises)},
+        {"slope": slope, "straight": straight, "loss_rises": bool(rises), "loss_sinks": sinks},
         onset=int(series.steps[0]),
     )
 
 
-def _far_above_its_start(series: Series) -> Iterator[Finding]:
+def _far_above_its_start(series: Series, sinks: bool) -> Iterator[Finding]:
     """A norm that climbs many times over and stays there: a sum that the steps themselves hold in check."""
     first = float(np.median(series.values[:AT_FIRST]))
     later = series.values[len(series) // 4 :]
@@ -78,6 +80,6 @@ def _far_above_its_start(series: Series) -> Iterator[Finding]:
         series.where(),
         f"{series.name} begins at {first:.3g} and stays around {np.median(later):.3g}: gradients may be "
         "summed up from step to step",
-        {"first": first, "later": float(np.median(later)), "loss_rises": None},
+        {"first": first, "later": float(np.median(later)), "loss_rises": None, "loss_sinks": sinks},
         onset=int(series.steps[0]),
     )

@@ -4,7 +4,9 @@
 Validation metrics with six evaluations or more: whether four of five have exactly the same value, to the last
 digit, and that value is no good one. For shares such as an accuracy that is below one half; other metrics
 must be the same at all evaluations, with digits enough to tell, and no metric beside them may move. Where the
-training loss hardly falls, a share that goes to and fro between two values with digits enough counts as well.
+training loss hardly falls, a share that goes to and fro between two values with digits enough counts as well,
+and one above one half that is the same at each of ten evaluations while another metric moves is noted: the
+share of the commonest class.
 
 ## Why it matters
 A network that learns anything answers otherwise at the next evaluation. Where not one answer changes, it
@@ -24,6 +26,7 @@ end, the network answers nothing, which is told elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -46,7 +49,8 @@ EARLY = 0.04  # of the run: where a warm-up would be
 SURELY = 0.001
 LEAP = 1.1  # times the first loss
 FULL = 0.9  # of the highest rate
-MANY = 10  # evaluations that take turns between two values
+MANY = 10  # evaluations that take turns between two values, or have one that may be no limit
+LIMIT = 0.97  # a share above this is one
 DIGITS = 4  # a value with fewer of them is rounded too much to tell
 
 
@@ -68,8 +72,9 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
             frozen = same and values[-1] < POOR
         else:
             frozen = share == 1.0 and not moving and _has_digits(value)
-        if frozen and (values[-1] == value or share < SHARE):
-            beside = any(other is not metric and _moves(other.series.values) for other in metrics)
+        beside = any(other is not metric and _moves(other.series.values) for other in metrics)
+        commonest = is_share and learns is False and beside and _is_one_class(values)
+        if commonest or (frozen and (values[-1] == value or share < SHARE)):
             thrown = _leaps_at_first(loss) or _begins_at_full_rate(rates)
             told = {
                 "learns": learns,
@@ -78,7 +83,8 @@ def examine(validation: Validation, loss: TrainLoss | None, rates: LearningRate 
                 "exact": not is_share,
                 "same_weights": _surely_falls(loss) and _are_all_the_same(metrics),
             }
-            yield _finding(metric.series, share, told)
+            found = _finding(metric.series, share, told)
+            yield replace(found, severity=Severity.NOTE) if commonest else found
             return
 
 
@@ -138,6 +144,11 @@ def _begins_at_full_rate(rates: LearningRate | None) -> bool:
     rate = rates.main.finite()
     at_once = int(rate.steps[0]) <= EARLY * int(rate.steps[-1])
     return at_once and float(rate.values[0]) >= FULL * float(rate.values.max())
+
+
+def _is_one_class(values: Values) -> bool:
+    """Whether many evaluations give one share to the last digit, which may be that of the commonest class."""
+    return len(values) >= MANY and POOR <= float(values[0]) <= LIMIT and len(np.unique(values)) == 1
 
 
 def _takes_turns(values: Values) -> bool:

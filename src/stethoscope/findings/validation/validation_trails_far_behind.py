@@ -4,7 +4,10 @@
 A validation loss with ten evaluations or more that begins where the training loss begins. It fires where
 training has lost half of its loss or more and validation has gone less than half of that way, where it falls
 at nearly every evaluation, is as smooth as no single network is, and falls to the end as it did before. It
-may come further, where a good part of its way still lies ahead when training has nearly arrived.
+may come further, where a good part of its way still lies ahead when training has nearly arrived. Where only
+a PSNR was logged, which tells an error too: whether that error falls in the same way by a fifth or more, and
+the training loss, which had fallen by a third before, by less than half as much; that is only a note, for
+its noise may be that of the targets.
 
 ## Why it matters
 Weights that learn are heard of at the next evaluation. Ones that are still mostly those of the beginning,
@@ -30,7 +33,8 @@ from stethoscope.detectors.common_axis import on_axis_of
 from stethoscope.detectors.robust_stats import noise_sd
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.run import Series, Steps, Values
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.curriculum import Curriculum
+from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.validation import EVALUATE_MORE, Validation
 
 RULE = Rule(code="VAL381", since="0.7", severity=Severity.WARNING)
@@ -52,11 +56,21 @@ ARRIVED = 0.9  # of training's fall
 STILL = 0.1  # of the whole fall is made in the last quarter; a steady one makes a quarter
 NEARLY_THERE = 0.05  # of it, where the validation has come most of the way
 EARLY = 0.25  # of the steps: there training had passed the last level of the validation
+LEAST_SCORES = 8
+DECIBELS = 2.0  # gained by the score: a fifth of the error
+HAD_LEARNED = 1.5  # times its level at rest: the first training loss
+BESIDE = 0.5  # of the error's fall from the second evaluation to the last: what the training loss falls by
+STEADY = 0.13  # of the whole gain is made in the last quarter
+SMOOTH_SCORES = 0.01  # of the whole fall: the noise of one, and what a few evaluations leave of a bend
 
 
-def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
+def examine(validation: Validation, loss: TrainLoss, curriculum: Curriculum | None) -> Iterator[Finding]:
     """Fire where the validation loss is on its way, smoothly, and far behind."""
     metric = validation.metrics.get("val/loss")
+    scores = [one.series for name, one in validation.metrics.items() if "psnr" in words(name)]
+    if metric is None and scores:
+        yield from _of_score(scores[0], loss, curriculum)
+        return
     if metric is None:
         raise InsufficientData("no validation loss was logged", 'log({"val/loss": ...})')
     held, train = metric.series, loss.series.finite()
@@ -92,6 +106,32 @@ def examine(validation: Validation, loss: TrainLoss) -> Iterator[Finding]:
         f"by step {int(train.steps[passed]):,} on its way from {begun:.4g} to {ended:.4g}",
         {"first": first, "last": last, "train_first": begun, "train_last": ended},
         onset=int(held.steps[0]),
+    )
+
+
+def _of_score(held: Series, loss: TrainLoss, curriculum: Curriculum | None) -> Iterator[Finding]:
+    """A PSNR that climbs evenly, while the loss of the weights that learn came to rest long before."""
+    train = loss.series.finite()
+    if len(held) < LEAST_SCORES or len(train) < LEAST_POINTS:
+        raise InsufficientData(f"cannot tell with {len(held)} evaluations", EVALUATE_MORE)
+    if not loss.measures_progress or curriculum is not None or held.values[-1] - held.values[0] < DECIBELS:
+        return
+    error = 10.0 ** (-held.values / 20.0)
+    behind = train.values[on_axis_of(train, held) >= held.steps[1]]
+    if len(behind) < LEAST_POINTS or not _creeps(error, STEADY, SMOOTH_SCORES):
+        return
+    early, late = (float(np.median(part)) for part in np.array_split(behind, 4)[::3])
+    begun, falls = float(train.values[0]), 1.0 - float(error[-1] / error[1])
+    if late <= 0.0 or begun < HAD_LEARNED * late or late < (1.0 - BESIDE * falls) * early:
+        return
+    first, last = float(held.values[0]), float(held.values[-1])
+    yield Finding(
+        (held.where(), train.where()),
+        f"{held.name} climbs from {first:.4g} to {last:.4g}, smoothly and to the end, while {train.name} is "
+        f"long down from {begun:.4g} and stays around {late:.4g}",
+        {"first": first, "last": last, "train_first": begun, "train_last": late},
+        onset=int(held.steps[0]),
+        severity=Severity.NOTE,
     )
 
 

@@ -12,6 +12,7 @@ from stethoscope.program.data.loader_pairs import LoaderPair, dataset_classes, l
 from stethoscope.program.data.normalisation import pipelines
 from stethoscope.program.data.scaled_at import By, are_of_same_data, divided_apart
 from stethoscope.program.data.standardisation import (
+    READING,
     SAME_DEPTH,
     Kind,
     Standardised,
@@ -50,7 +51,6 @@ HOW_WORDS = frozenset({
     "args",
 })
 # fmt: on
-READING = frozenset({"read_image", "imread", "open", "load", "read", "loadtxt", "read_csv", "decode_image"})
 KINDS = {By.DATA: Kind.OWN, By.SAMPLE: Kind.ITEM, By.NUMBER: Kind.GIVEN}
 ROUNDING = 0.02  # numbers that differ by less were rounded
 

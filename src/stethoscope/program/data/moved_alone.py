@@ -265,9 +265,10 @@ def _beside(
         isinstance(node, ast.Subscript) and _named(node) == picture for node in own_nodes(function.node)
     ):
         return None
+    made_here = {id(table) for table in own_nodes(function.node, ast.Dict)}  # and judged above by its values
     for keys, site in handed:
         marks = sorted(filter(_is_mark, keys))
-        if picture in keys and marks:
+        if picture in keys and marks and id(site.node) not in made_here:
             return marks[0], site
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
@@ -176,9 +177,9 @@ def _is_output(node: ast.expr, drawn: set[str]) -> bool:
     if not (isinstance(node, ast.Call) and len(node.args) == 1 and bare_name(node) not in CHOOSING | MOVING):
         return False
     given = _unmoved(node.args[0])
-    named = bare_name(node).lower()
+    named = bare_name(node)
     networks = ("net", "model", "forward", "classifier", "encoder")
-    is_network = named == "self" or any(word in named for word in networks)
+    is_network = named == "self" or "model" in words(named) or any(one in named.lower() for one in networks)
     return is_network and isinstance(given, ast.Name) and given.id in drawn
 
 

@@ -555,8 +555,8 @@ def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp,
 
 
 def _counts_samples(loop: ast.For | ast.While, counted: ast.expr) -> bool:
-    """Whether what a divisor is the length of is a data set, and not what the loop goes through."""
-    return _is_dataset(counted) and not _is_gone_through(loop, counted)
+    """Whether a divisor is the length of a data set, and not of what the loop or one in it goes through."""
+    return _is_dataset(counted) and not any(_is_gone_through(one, counted) for one in _loops([loop]))
 
 
 def _is_raised_by_batch(loop: ast.For | ast.While, counted: ast.expr) -> bool:

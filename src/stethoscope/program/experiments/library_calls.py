@@ -146,23 +146,14 @@ def _made_layer(
     if kind in _HOLDERS:
         return list(args[0]) if args else []
     layer = layers.made(kind, args, keywords, run.drawer, spot)
-    if kind == "GroupNorm" and run.smaller > 1:
-        _keep_groups(layer)
+    groups = layer.given.get("num_groups")
+    if run.smaller > 1 and groups is not None and groups == layer.given["num_channels"]:
+        layer.given["num_groups"] = max(groups // run.smaller, 1)  # the channels alone were made fewer
     if run.as_written:
         first_weights.as_made(layer, run.chance)
     run.spend(sum(w.size for w in layer.weights.values() if isinstance(w, np.ndarray)))
     run.layers.append(layer)
     return layer
-
-
-def _keep_groups(layer: Layer) -> None:
-    """Where a network was made smaller, groups of several channels stay groups of several.
-
-    One channel alone loses all that is added to it, as an embedding of the time is.
-    """
-    groups, channels = layer.given["num_groups"], layer.given["num_channels"]
-    if groups == channels and groups % 2 == 0:
-        layer.given["num_groups"] = groups // 2
 
 
 def _library_encoder(run: Interpreter, args: list[Any]) -> Layer:
@@ -186,7 +177,7 @@ def _parameter(run: Interpreter, args: list[Any], keywords: dict[str, Any]) -> A
     if given.size == max(given.shape, default=1):
         return drawn + 1
     # Weights that are drawn large are made smaller where they are used, as at an equalised rate.
-    return drawn * max(2.0, float(np.std(given)) if float(np.std(given)) > LARGE else 2.0)
+    return drawn * (spread if (spread := float(np.std(given))) > LARGE else 2.0)
 
 
 def _plain(run: Interpreter, name: str, args: list[Any], keywords: dict[str, Any]) -> Any:

@@ -67,7 +67,7 @@ def _batched_by(index: Index, count: Site) -> Site | None:
     for source in sources if named else ():
         for call in () if is_test(source) else all_nodes(source.tree, ast.Call):
             takes = bare_name(call) == "DataLoader" and call.args and _takes_batches(call)
-            if takes and (dotted(call.args[0]) or "").rpartition(".")[2] == named:
+            if takes and _named(call.args[0]) == named:
                 return Site(source, call)
     return None
 
@@ -75,8 +75,13 @@ def _batched_by(index: Index, count: Site) -> Site | None:
 def _name_counted(count: Site) -> str:
     match count.node:
         case ast.Call(args=[counted]):
-            return (dotted(counted) or "").rpartition(".")[2]
+            return _named(counted)
     return ""
+
+
+def _named(node: ast.expr) -> str:
+    """`train_set` of `self.train_set`; `raw['train']` as it is."""
+    return ast.unparse(node) if isinstance(node, ast.Subscript) else (dotted(node) or "").rpartition(".")[2]
 
 
 def _takes_batches(call: ast.Call) -> bool:

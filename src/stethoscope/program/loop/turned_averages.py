@@ -369,9 +369,12 @@ def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
     """The networks of a class that no gradient moves and that it runs, as teachers are; an anchor never runs.
 
     `for p in self.teacher.parameters(): p.requires_grad = False` or `self.teacher.requires_grad_(False)`.
+    One that an optimizer moves, or that is switched on again, is only held still for a while, as a critic is
+    for the step of its actor.
     """
     frozen: dict[str, ast.AST] = {}
     called: set[str | None] = set()
+    moved = {*_trained(index, function)}
     for method in function.owner.methods.values() if function.owner is not None else ():
         for node in own_nodes(method.node):
             match node:
@@ -379,15 +382,23 @@ def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
                     func=ast.Attribute(value=owner, attr="requires_grad_"), args=[ast.Constant(value=False)]
                 ):
                     frozen[dotted(owner) or ""] = node
-                case ast.For() if whose := _switched_off(node):
+                case ast.Call(
+                    func=ast.Attribute(value=owner, attr="requires_grad_"),
+                    args=[] | [ast.Constant(value=True)],
+                    keywords=[],
+                ):
+                    moved.add(dotted(owner) or "")
+                case ast.For() if whose := _switched(node, on=False):
                     frozen[whose] = node
+                case ast.For() if whose := _switched(node, on=True):
+                    moved.add(whose)
                 case ast.Call(func=func):
                     called.add(dotted(func))
-    return {name: node for name, node in frozen.items() if name in called}
+    return {name: node for name, node in frozen.items() if name in called and name not in moved}
 
 
-def _switched_off(loop: ast.For) -> str | None:
-    """The network whose weights a loop takes out of the graph; of two, the one whose name it uses."""
+def _switched(loop: ast.For, *, on: bool) -> str | None:
+    """The network whose weights a loop takes into the graph or out of it; of two, the one that it names."""
     sides = _sides(loop)
     if isinstance(loop.target, ast.Name) and (whose := _whose(loop.iter)) is not None:
         sides = {loop.target.id: whose}
@@ -395,13 +406,13 @@ def _switched_off(loop: ast.For) -> str | None:
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")],
-                value=ast.Constant(value=False),
-            ) if name in sides:
+                value=ast.Constant(value=bool(value)),
+            ) if name in sides and value is on:
                 return sides[name]
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"),
-                args=[ast.Constant(value=False)],
-            ) if name in sides:
+                args=[ast.Constant(value=bool(value))],
+            ) if name in sides and value is on:
                 return sides[name]
     return None
 

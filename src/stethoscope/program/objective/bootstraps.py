@@ -27,6 +27,8 @@ ENDS = frozenset({
     "notdone",
 })
 SAID_ENDS = frozenset({"done", "dones", "terminal", "terminals", "terminated"})
+SHORT_ENDS = frozenset({"d", "ds", "term", "terms"})  # said in full where they are stored
+STORING = frozenset({"push", "add", "append", "store", "put", "remember", "insert", "record", "save"})
 TURNING = frozenset({"logical_not", "where", "masked_fill", "masked_fill_", "rsub", "logical_xor"})
 # A bootstrap may be told of the ends under these names, too.
 LEFT_OF_EPISODE = frozenset({
@@ -39,6 +41,7 @@ NETWORKS = frozenset({
 CUTTING = ("detach", "no_grad", "item", "numpy", "stop_gradient", "inference_mode", ".data")
 # fmt: on
 DEPTH = 4
+LEAST_STORED = 4  # a state, an action, a reward and the end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +83,7 @@ def _turned_ends(index: Index) -> Iterator[EndlessTarget]:
     sources = [source for source in index.program if not is_test(source)]
     if any(_turns_ends(node) for source in sources for node in all_nodes(source.tree)):
         return
+    are_stored = any(_stores_ends(node) for source in sources for node in all_nodes(source.tree, ast.Call))
     for function in index.bodies:
         if is_test(function.source) or not _speaks_of_discounts(function.source):
             continue
@@ -87,9 +91,20 @@ def _turned_ends(index: Index) -> Iterator[EndlessTarget]:
             for factor in _factors(target):
                 given = assigned(function, factor.id) if isinstance(factor, ast.Name) else []
                 ends = given[0] if len(given) == 1 else factor
-                if _is_plain_end(factor) or (len(given) == 1 and _is_plain_end(ends)):
+                is_short = are_stored and isinstance(factor, ast.Name) and factor.id in SHORT_ENDS
+                if is_short or _is_plain_end(factor) or (len(given) == 1 and _is_plain_end(ends)):
                     yield EndlessTarget(function.source, target, ast.unparse(factor), is_turned=True)
                     break
+
+
+def _stores_ends(call: ast.Call) -> bool:
+    """`memory.push(state, action, reward, next_state, terminated)`: the ends are kept as they come."""
+    last = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
+    tuples = [one.elts for one in call.args if isinstance(one, ast.Tuple)]
+    kept = [*call.args, *(one for parts in tuples for one in parts)]
+    names = [one.id for one in kept if isinstance(one, ast.Name)]
+    ends = [name for name in names if {"term", *SAID_ENDS} & set(words(name)) and "not" not in words(name)]
+    return bool(STORING & set(words(last)) and ends and len(kept) >= LEAST_STORED)
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:
@@ -117,7 +132,7 @@ def _turns_ends(node: ast.AST) -> bool:
     """`1 - done`, `not done`, `~done`, `done == 0`, `0 if done else 1`, `where(done, ...)`."""
     match node:
         case ast.BinOp(op=ast.Sub(), left=ast.Constant() | ast.Call(), right=right):
-            return bool(SAID_ENDS & _spoken(right))
+            return bool((SAID_ENDS | SHORT_ENDS) & _spoken(right))
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
             return bool(SAID_ENDS & _spoken(operand))
         case ast.Compare(left=left):

@@ -2,8 +2,9 @@
 
 A call that is handed what learns and what is given is computed with numbers for both. What belongs to such a
 loss is then seen from outside, however it is written: whoever is to rank first must be pushed up; who fell
-ill first has the highest risk; the answer for a high quantile lies above that for a low one; a prediction for
-which no answer is known costs nothing, and one for which an answer is known does.
+ill first has the highest risk; vectors that lie together by their labels cost less than under other labels;
+the answer for a high quantile lies above that for a low one; a prediction for which no answer is known costs
+nothing, and one for which an answer is known does.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ COUNTS = 0.2  # of what a prediction with an answer costs, at the least
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TriedLoss:
-    """A loss that asks for the wrong thing; `kind` is "pair", "hazard", "quantile", "missing" or "known"."""
+    """A loss that asks for the wrong thing; `kind` is "pair", "hazard", "quantile", "missing", "known" or
+    "strangers"."""
 
     site: Site
     sink: Site
@@ -117,6 +119,8 @@ def _judged(run: Execution, call: _Call) -> str:
         return "quantile" if _are_quantiles_turned(run, call) else ""
     if OF_MISSING.search(text) and not SHARED_OUT.search(text) and call.given:
         return _of_missing(run, call)
+    if len(call.given) == 1 and _compares_with_itself(call.function):
+        return "strangers" if _are_strangers_drawn_together(run, call) else ""
     return ""
 
 
@@ -273,6 +277,42 @@ def _cheapest(run: Execution, call: _Call, target: Array, shape: tuple[int, ...]
             return None
         costs.append(cost)
     return float(levels[int(np.argmin(costs))]) if max(costs) > min(costs) else None
+
+
+# Who belongs together
+
+
+def _compares_with_itself(function: Function) -> bool:
+    """`labels[:, None] == labels[None]`, `labels.eq(labels.t())`: who belongs together is asked."""
+    for node in all_nodes(function.node):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+                pair = (left, right)
+            case ast.Call(func=ast.Attribute(attr="eq" | "ne"), args=[left, right]):
+                pair = (left, right)
+            case ast.Call(func=ast.Attribute(value=left, attr="eq" | "ne"), args=[right]):
+                pair = (left, right)
+            case _:
+                continue
+        names = [{one.id for one in all_nodes(side, ast.Name)} for side in pair]
+        if names[0] & names[1] & set(function.parameters):
+            return True
+    return False
+
+
+def _are_strangers_drawn_together(run: Execution, call: _Call) -> bool:
+    """Whether vectors that lie together by their labels cost more than the same under mixed labels."""
+    rng = np.random.default_rng(4)
+    together = np.repeat(np.arange(4.0), 3)
+    mixed = np.tile(np.arange(4.0), 3)
+    for _ in range(3):
+        vectors = np.eye(4, 8)[together.astype(int)] + 0.05 * rng.normal(size=(12, 8))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        costs = [_score(run, call, [vectors], [labels]) for labels in (together, mixed)]
+        known = [one for one in costs if one is not None and np.isfinite(one)]
+        if len(known) < len(costs) or known[0] <= known[1] + STEP:
+            return False
+    return True
 
 
 # Missing answers

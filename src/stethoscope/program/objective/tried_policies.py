@@ -55,7 +55,7 @@ SETTINGS = frozenset({
     "clip", "eps", "epsilon", "coef", "coeff", "coefficient", "alpha", "beta", "weight", "vf", "ent", "tau",
     "c1", "c2", "range", "lam", "lambda", "scale", "param",
 })  # fmt: skip
-OF_REWARDS = re.compile(r"(?i)reward|advantage|discounted|returns\b")
+OF_REWARDS = re.compile(r"(?i)reward|advantage|discounted|returns\b|\b(?:adv|advs|rew|rews|gae)\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

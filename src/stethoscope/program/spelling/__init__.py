@@ -17,6 +17,7 @@ from stethoscope.program.spelling.executed_files import settle_executed_files
 from stethoscope.program.spelling.operators import settle_operators
 from stethoscope.program.spelling.passing_names import settle_passing_names
 from stethoscope.program.spelling.sums import settle_sums
+from stethoscope.program.spelling.told_names import settle_told_names
 
 __all__ = ["settled"]
 
@@ -25,6 +26,7 @@ _IN_ORDER: tuple[Callable[[ast.Module], None], ...] = (
     settle_arguments,
     settle_operators,
     settle_sums,
+    settle_told_names,
     settle_passing_names,
     settle_executed_files,
 )

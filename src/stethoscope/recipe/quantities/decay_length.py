@@ -17,7 +17,8 @@ _NAMES = re.compile(
     r"|cosine_(?:steps|epochs|iters)|(?:lr_)?scheduler_(?:total_)?(?:steps|iters|epochs)|lr_max_(?:steps|iters)"
 )
 _INSIDE = re.compile(
-    r"total_iters|total_steps|max_(?:steps|iters|epochs)|num_training_steps|num_steps|total_epochs"
+    r"(?:total|max|num|num_total|total_num|num_training|total_training)_(?:steps|iters|updates)"
+    r"|(?:max|total)_epochs"
 )
 _SECTIONS = frozenset({"scheduler", "sched", "schedule", "schedulers"})
 # A linear ramp has a length of its own, and so have restarts.
