@@ -109,11 +109,9 @@ def _is_count(function: Function, side: ast.expr) -> bool:
     """Whether a side is a place in the training, which is counted or gone through, and no score."""
     if not isinstance(side, ast.Name | ast.Attribute):
         return False
-    counted = (
-        one.target
-        for one in all_nodes(function.node, ast.For, ast.AugAssign)
-        if not isinstance(one, ast.AugAssign) or _is_beginning(one.value)
-    )
+    steps = (one for one in all_nodes(function.node, ast.AugAssign) if _is_beginning(one.value))
+    loops = all_nodes(function.node, ast.For)
+    counted = (*(one.target for one in steps), *(one.target for one in loops))
     written = ast.unparse(side)
     is_gone_through = any(ast.unparse(one) == written for target in counted for one in ast.walk(target))
     return is_gone_through or bool(COUNTS & set(_last_words(side)))
@@ -133,15 +131,16 @@ def _begins_record(given: _Given) -> bool:
     if not isinstance(given.site.node, ast.Assign):
         return False  # a field of a class of settings
     known = literal(given.value) if given.value is not None else None
-    return known is None or known in (0, -1, 1) or abs(known) >= FAR
+    return not isinstance(known, int | float) or known in (0, -1, 1) or abs(known) >= FAR
 
 
 def _sets_a_best(asked: ast.If) -> bool:
     """Whether a record of another name is written under the question."""
     return any(
-        isinstance(one.ctx, ast.Store) and bool(BEST_WORDS & set(_last_words(one)))
+        isinstance(getattr(one, "ctx", None), ast.Store) and bool(BEST_WORDS & set(_last_words(one)))
         for inner in asked.body
-        for one in all_nodes(inner, ast.Name, ast.Attribute)
+        for one in all_nodes(inner)
+        if isinstance(one, ast.Name | ast.Attribute)
     )
 
 

@@ -60,10 +60,10 @@ def _in_source(source: Source, sources: Sequence[Source]) -> Iterator[UnrenewedR
 
 
 def _outermost(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
-    """The loops that stand in no other: a record may be written at the end of any round around the question."""
+    """The loops that stand in no other: a record may be written behind any loop inside of them."""
     inner: set[int] = set()
     for loop in (one for statement in body for one in all_nodes(statement, ast.For, ast.While)):
-        if id(loop) not in inner:
+        if id(loop) not in inner and isinstance(loop, ast.For | ast.While):
             yield loop
         inner.update(map(id, all_nodes(loop, ast.For, ast.While)))
 

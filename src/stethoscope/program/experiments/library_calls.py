@@ -29,6 +29,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "tuple": tuple,
     "dict": dict, "set": set, "sorted": sorted, "any": any, "all": all, "round": round, "divmod": divmod,
 }  # fmt: skip
+LARGE = 4.0  # of the deviation of weights
 _HOLDERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
 _ALIKE = frozenset(
     {"copy.deepcopy", "torch.compile", "torch.jit.script", "torch.autograd.Variable", "typing.cast"}
@@ -173,7 +174,10 @@ def _parameter(run: Interpreter, args: list[Any], keywords: dict[str, Any]) -> A
         return run.drawer.draw(*given.shape).astype(np.complex128) * 0.3
     # One number, or one for each channel, is around one; a table of vectors is drawn like an embedding.
     drawn = run.drawer.draw(*given.shape, scale=0.3)
-    return drawn + 1 if given.size == max(given.shape, default=1) else drawn * 2
+    if given.size == max(given.shape, default=1):
+        return drawn + 1
+    # Weights that are drawn large are made smaller where they are used, as at an equalised rate.
+    return drawn * (spread if (spread := float(np.std(given))) > LARGE else 2.0)
 
 
 def _plain(run: Interpreter, name: str, args: list[Any], keywords: dict[str, Any]) -> Any:

@@ -491,7 +491,7 @@ def _with_places(ask: _Asking, given: Fitting) -> tuple[Fitting, list[Array]] | 
 
 def _chooses(cls: Class) -> bool:
     """Whether a class lets values decide which of its parts are used."""
-    return bool(re.search(r"topk|argmax|argmin|\bsort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
+    return bool(re.search(r"topk|argmax|argmin|\b(?:arg)?sort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
 
 
 def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:

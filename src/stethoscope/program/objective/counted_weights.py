@@ -29,9 +29,10 @@ ALL, POSITIVE = 100.0, 5.0  # samples, and those of them that are positive
 OTHER = 3.0  # what another number is taken for, such as that of the classes
 MOST_VISITED = 200
 SAME_COUNT = frozenset({"astype", "float", "int", "long", "to", "asarray", "array", "tensor", "as_tensor"})
-POSITIVES = frozenset({"y", "z", "t", "label", "labels", "target", "targets", "pos", "positive", "positives"}) | {
-    "mask", "masks", "truth", "gt", "hits", "clicks", "click", "event", "events", "outcome", "outcomes",
-}  # fmt: skip
+POSITIVES = frozenset({
+    "y", "z", "t", "label", "labels", "target", "targets", "pos", "positive", "positives", "mask", "masks",
+    "truth", "gt", "hits", "clicks", "click", "event", "events", "outcome", "outcomes",
+})  # fmt: skip
 NEGATIVES = frozenset({"neg", "negative", "negatives", "not", "non", "no", "normal", "healthy", "background"})
 TARGETED = frozenset({"binary_cross_entropy_with_logits", "BCEWithLogitsLoss", "BCEWithLogitsLoss()"})
 CLASSED = frozenset({"cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"})

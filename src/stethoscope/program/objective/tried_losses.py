@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -253,12 +253,14 @@ def _are_quantiles_turned(run: Execution, call: _Call) -> bool:
 
 
 def _are_told_from_the_highest(run: Execution) -> bool:
-    """Whether a program writes quantiles down in falling order, `(0.9, 0.5, 0.1)`: the first answer is highest."""
+    """Whether a program writes quantiles down in falling order, `(0.9, 0.5, 0.1)`."""
     for source in run.index.program:
-        for node in all_nodes(source.tree, ast.Tuple, ast.List):
-            levels = [one.value for one in node.elts if isinstance(one, ast.Constant)]
-            is_all = len(levels) == len(node.elts) > 1 and all(isinstance(one, float) for one in levels)
-            if is_all and levels == sorted(levels, reverse=True) and 0 < min(levels) < max(levels) < 1:
+        for node in all_nodes(source.tree):
+            if not isinstance(node, ast.Tuple | ast.List):
+                continue
+            constants = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+            levels = [one for one in constants if isinstance(one, float) and 0 < one < 1]
+            if len(levels) == len(node.elts) > 1 and all(np.diff(levels) < 0):
                 return True
     return False
 
@@ -325,10 +327,10 @@ def _of_missing(run: Execution, call: _Call) -> str:
         is_missing = np.isnan(answers)
         predicted = rng.normal(size=shape)
         rest = [np.ones(1) for _ in call.given[1:]]
-        of_missing = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(is_missing))
-        of_known = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(~is_missing)[:FEW])
+        of_missing = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(is_missing).tolist())
+        of_known = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(~is_missing)[:FEW].tolist())
         whole = np.where(is_missing, 1.0, answers)
-        of_whole = _moved(run, call, predicted, [whole, *rest], np.flatnonzero(~is_missing)[:FEW])
+        of_whole = _moved(run, call, predicted, [whole, *rest], np.flatnonzero(~is_missing)[:FEW].tolist())
         if of_missing is None or of_known is None or of_whole is None:
             continue
         if of_missing > max(COUNTS * of_known, 1e-9):
@@ -339,7 +341,7 @@ def _of_missing(run: Execution, call: _Call) -> str:
 
 
 def _moved(
-    run: Execution, call: _Call, predicted: Array, given: Sequence[Array], places: Array
+    run: Execution, call: _Call, predicted: Array, given: Sequence[Array], places: Iterable[int]
 ) -> float | None:
     """How much a loss changes in the middle where single predictions do; None where it cannot be computed."""
     changes = []
