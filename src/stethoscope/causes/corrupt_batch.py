@@ -52,7 +52,9 @@ CAUSE = Cause(
         Evidence("unfilled-rows-are-drawn", DECISIVE, "batches hold rows that nothing was put into"),
         Evidence("divergence", STRONG, "one step carried the loss away", when=_in_one_step),
         Evidence("non-finite-values", MODERATE, "values are not finite now and then", when=_sporadic),
-        Evidence("non-finite-values", -WEAK, "a scale too high does the same", when=says("skipped_by_scaler")),
+        Evidence(
+            "non-finite-values", -WEAK, "a scale too high does the same", when=says("skipped_by_scaler")
+        ),
         Evidence("non-finite-values", MODERATE, "everything is NaN from one step on", when=_all_at_once),
         Evidence(
             "non-finite-values",

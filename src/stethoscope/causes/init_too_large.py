@@ -33,7 +33,9 @@ from stethoscope.findings import Finding
 
 def _out_of_range(finding: Finding) -> bool:
     seen = finding.evidence
-    return seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    return (
+        seen.get("kind") == "flat colour" and seen.get("baseline") == 10.0 and seen.get("learns") is not True
+    )
 
 
 CAUSE = Cause(
