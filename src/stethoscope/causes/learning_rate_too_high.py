@@ -34,7 +34,7 @@ def _begins_again(finding: Finding) -> bool:
 
 
 def _lost_from_calm(finding: Finding) -> bool:
-    """Whether a loss that was seen to fall is lost from one line to the next, at a rate that networks bear."""
+    """Whether a loss is lost from one line to the next, at a rate that networks bear."""
     seen = finding.evidence
     calm = seen.get("grew") is False and seen.get("from_the_start") is not True
     return calm and seen.get("high_rate") is not True

@@ -68,7 +68,7 @@ def examine(loss: TrainLoss, start: StartingPoint, rates: LearningRate | None) -
 
 
 def _how_it_falls(values: Values, level: Values) -> dict[str, object]:
-    """Whether the first steps take all that the run takes, or every part of it its share; neither, if it rises."""
+    """Whether the first steps take all that the run takes, or every part of it its share."""
     fall, last = float(level[0] - level[-1]), len(level) - 1
     if fall <= 0.0:
         return {}

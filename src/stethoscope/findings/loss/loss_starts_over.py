@@ -4,8 +4,8 @@
 A training loss of forty values or more that had lost half of its first level. It fires where the loss leaps,
 from one logged value to the next, to within 15 % of the first level, and the values behind the leap go
 down the way that those at the start went: at no place further apart than a quarter of what is learned. In a
-shorter log, one line for each epoch, a validation loss has to lose most of what it had gained at the same line
-and to gain it again, while the rate does not rise.
+shorter log, of one line for each epoch, a validation loss has to lose most of what it had gained at the same
+line and to gain it again, while the rate does not rise.
 
 ## Why it matters
 What was learned is gone. A resume began with new weights, or something made the network anew, and the run
@@ -84,8 +84,8 @@ def _by_line(series: Series, held: Series, rates: LearningRate | None) -> Iterat
     before, after, first = (float(series.values[place]) for place in (at - 1, at, 0))
     yield Finding(
         (series.where(int(series.steps[at])), held.where(int(lines[at]))),
-        f"{series.name} leaps from {before:.4g} to {after:.4g} at step {int(series.steps[at]):,}, where it began "
-        f"with {first:.4g}, {held.name} from {values[at - 1]:.4g} to {values[at]:.4g}, and both fall again",
+        f"{series.name} leaps from {before:.4g} to {after:.4g} at step {int(series.steps[at]):,}, where it "
+        f"began with {first:.4g}, {held.name} from {values[at - 1]:.4g} to {values[at]:.4g}, and both fall again",
         {"before": before, "after": after, "first": first},
         onset=int(series.steps[at]),
         severity=Severity.WARNING,
