@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterable, Mapping
 
@@ -63,7 +64,10 @@ def known_number(run: Execution, value: Value | None, depth: int = DEEPEST) -> f
 def _batch_taken_from(run: Execution, counted: Value, depth: int) -> float | None:
     """How many samples a loader takes at once out of what is counted, where it goes through all of it."""
     for event in run.events if depth else ():
-        if not isinstance(event, Call) or bare_name(event.site.node) != "DataLoader" or not event.args:
+        node = event.site.node if isinstance(event, Call) else None
+        if not isinstance(event, Call) or not isinstance(node, ast.Call) or not event.args:
+            continue
+        if bare_name(node) != "DataLoader":
             continue
         if {"sampler", "batch_sampler"} & event.keywords.keys() or not _is_same(run, event.args[0], counted):
             continue
