@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stethoscope.program.walk.bounded_arrays import LARGEST, Array, TooLarge
 from stethoscope.program.walk.tensor_operations import CannotCompute, checked
 from stethoscope.program.walk.values import (
     Applied,
@@ -167,10 +168,20 @@ def _compute(symbol: str, left: object, right: object) -> object:
         return None
     try:
         with np.errstate(all="ignore"):
+            if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+                _fits(symbol, left, right)
             result: object = checked(function(left, right))
     except (TypeError, ValueError, ArithmeticError, CannotCompute):
         return None
     return result
+
+
+def _fits(symbol: str, left: Array, right: Array) -> None:
+    """Refuse a table of all against all before it is made: its sides may be small enough."""
+    is_table = symbol == "@" and left.ndim == right.ndim == 2
+    size = left.shape[0] * right.shape[1] if is_table else 0
+    if size > LARGEST or (symbol != "@" and np.broadcast(left, right).size > LARGEST):
+        raise TooLarge("the array is too large")
 
 
 def _small(symbol: str, left: object, right: object) -> bool:
