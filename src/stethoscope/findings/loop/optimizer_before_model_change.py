@@ -275,14 +275,9 @@ def _only_wraps(event: Assignment) -> bool:
 
 def _is_new_behind_move(trace: Trace, holder: Holder, value: Value) -> bool:
     """`nn.Linear(8, 7).to(device)`, made after the optimizer; `model.fc.to(device)` is what it has."""
-    later = {id(event.site.node) for event in trace.events[holder.position + 1 :]}
-    return any(
-        one is not value
-        and isinstance(one, Applied)
-        and id(one.site.node) in later
-        and has_weights(trace.run, one)
-        for one in unwrapped(value)
-    )
+    inside = [one for one in unwrapped(value) if one is not value and isinstance(one, Applied)]
+    later = {id(event.site.node) for event in trace.events[holder.position + 1 :]} if inside else set()
+    return any(id(one.site.node) in later and has_weights(trace.run, one) for one in inside)
 
 
 def _replaced(holder: Holder, call: Call) -> str:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from stethoscope.program.loop.rounds_made import counted, innermost, is_one_more
 from stethoscope.program.loop.schedule_steps import count_of, is_about_skips
 from stethoscope.program.loop.schedules import counts_batches
 from stethoscope.program.loop.training_loop import TrainingLoop
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Scope
 from stethoscope.program.walk.execution import Execution, Exhausted, Extent
@@ -545,8 +546,13 @@ def _of_module(run: Execution, function: Value | None) -> Iterator[Value]:
         case _:
             return
     module = run.index.module_of(source)
-    for name in sorted({one.id for one in ast.walk(node) if isinstance(one, ast.Name)}):
+    for name in _names_in(node):
         yield run.global_name(name, module)
+
+
+@lru_cache(maxsize=64)
+def _names_in(node: ast.AST) -> list[str]:
+    return sorted({one.id for one in all_nodes(node, ast.Name)})
 
 
 def _number(run: Execution, value: Value) -> float | None:

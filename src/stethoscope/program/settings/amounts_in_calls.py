@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stethoscope.program.evaluation.averages_by_hand import WEIGHTS
 from stethoscope.program.loop.moves import Kind
@@ -168,7 +169,13 @@ def _goes_over_weights(event: Call) -> bool:
     """Whether the nearest loop around a call goes through the weights of networks."""
     scope = next((one for one in event.scopes() if one.kind == "loop"), None)
     over = scope.node.iter if scope is not None and isinstance(scope.node, ast.For) else None
-    return over is not None and any(f".{name}(" in ast.unparse(over) for name in WEIGHTS)
+    return over is not None and _speaks_of_weights(over)
+
+
+@lru_cache(maxsize=512)
+def _speaks_of_weights(over: ast.expr) -> bool:
+    text = ast.unparse(over)
+    return any(f".{name}(" in text for name in WEIGHTS)
 
 
 # What random numbers begin from
