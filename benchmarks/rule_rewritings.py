@@ -38,7 +38,7 @@ cases = importlib.import_module("tests.literate").cases
 
 AS_IT_IS = "unparsed"
 ALONE = frozenset(
-    {"neutral_names", "other_names", "two_files"}
+    {"neutral_names", "other_names", "two_files", "attributes_in_dict", "renamed_attributes"}
 )  # what other files know of it is not followed
 
 

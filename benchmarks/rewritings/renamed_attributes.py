@@ -22,6 +22,15 @@ HOOKS = frozenset(
 
 def rewrite(tree: ast.Module) -> ast.Module:
     """Put a prefix before every attribute that a class without bases gives itself and nobody else reads."""
+    names = own_attributes(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in names and _is_of_self(node):
+            node.attr = f"m_{node.attr}"
+    return tree
+
+
+def own_attributes(tree: ast.Module) -> set[str]:
+    """What classes without bases give themselves, and nobody else reads or calls by name."""
     own = {
         name
         for node in ast.walk(tree)
@@ -39,10 +48,7 @@ def rewrite(tree: ast.Module) -> ast.Module:
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     names -= {node.attr for node in attributes if not _is_of_self(node)}
     names -= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for node in attributes:
-        if node.attr in names and _is_of_self(node):
-            node.attr = f"m_{node.attr}"
-    return tree
+    return names
 
 
 def _is_of_self(node: ast.Attribute) -> bool:

@@ -20,9 +20,9 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 WAYS = sorted(path.stem for path in BENCHMARKS.glob("rewritings/[a-z]*.py") if path.stem != study.AS_IT_IS)
 WAYS_OF_A_CASE = 2
 
-FOUND = 0.95  # of sick cases, in all ways but the two that take names away
-FOUND_WITHOUT_NAMES = 0.75
-SILENT = 0.985  # of healthy cases, in every way
+FOUND = 0.955  # of sick cases, in all ways but the two that take names away
+FOUND_WITHOUT_NAMES = 0.9
+SILENT = 0.99  # of healthy cases, in every way
 NAMELESS = frozenset({"neutral_names", "other_names"})
 
 
@@ -61,8 +61,10 @@ def _drawn() -> Iterator[Case]:
 
 
 def _ways(case: Case) -> list[str]:
+    """Two ways of any kind, and one of those that take names away."""
     begin = crc32(case.title.encode())
-    return [WAYS[(begin + 7 * place) % len(WAYS)] for place in range(WAYS_OF_A_CASE)]
+    drawn = {WAYS[(begin + 7 * place) % len(WAYS)] for place in range(WAYS_OF_A_CASE)}
+    return sorted(drawn | {sorted(NAMELESS)[begin % 2]})
 
 
 def _share(changes: list[study.Change]) -> float:

@@ -20,12 +20,14 @@ CAUSE = Cause(
     title="The best checkpoint is chosen by the wrong score or the wrong end of it",
     prior=COMMON,
     evidence=(
+        Evidence("best-by-test-score", DECISIVE, "the data that are to judge it in the end choose it"),
         Evidence(
             "best-by-training-loss", DECISIVE, "the comparison that keeps the best reads the training loss"
         ),
         Evidence("best-never-moves", DECISIVE, "whatever beats the beginning is kept as the best"),
         Evidence("worst-kept-as-best", DECISIVE, "the wrong end of the score is kept, or no score ever is"),
         Evidence("record-never-renewed", DECISIVE, "each save replaces the best weights by the latest"),
+        Evidence("record-left-behind", DECISIVE, "a resume begins the record anew"),
         Evidence("monitored-never-logged", STRONG, "what is watched is never measured under that name"),
     ),
     confirm_by="evaluate the best and the last checkpoint on held-out data",

@@ -12,7 +12,7 @@ Clip at about twice the median gradient norm.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome
+from stethoscope.causes.cause import DECISIVE, MODERATE, OCCASIONAL, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="Rare large gradients are not clipped",
@@ -24,6 +24,7 @@ CAUSE = Cause(
             "the loss spikes and recovers slowly",
             when=lambda finding: finding.evidence.get("grade") in {"S2", "S3"},
         ),
+        Evidence("hook-never-called", DECISIVE, "the hook that clips is never called", when=says("clip")),
         Evidence("clip-after-step", DECISIVE, "the clip comes after the step and does nothing"),
         Evidence(
             "clip-before-backward", DECISIVE, "the clip comes before the backward pass and limits nothing"

@@ -49,6 +49,8 @@ CAUSE = Cause(
             when=says("learned_some"),
         ),
         Evidence("workers-repeat-each-other", DECISIVE, "nothing tells the workers of the loader apart"),
+        Evidence("weights-of-classes-drawn", DECISIVE, "only as many samples as there are classes are drawn"),
+        Evidence("augmented-once-for-all", DECISIVE, "what chance gave once is handed out in every epoch"),
         Evidence("cycle-keeps-its-batches", DECISIVE, "every round is the first one, batch by batch"),
         Evidence("chance-comes-again", DECISIVE, "every round draws what the one before it drew"),
         Evidence(

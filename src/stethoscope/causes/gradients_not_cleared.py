@@ -26,6 +26,11 @@ CAUSE = Cause(
             "what would clear them is named and not called",
             when=says("zero_grad"),
         ),
+        Evidence(
+            "gradients-of-the-other-side",
+            2 * DECISIVE,  # such a loop does clear its gradients, only at another place
+            "one network steps with gradients of the other's loss",
+        ),
         Evidence("divergence", MODERATE, "the loss runs away, as under steps that are summed"),
         Evidence("gradients-run-on", DECISIVE, "the gradient norm glides like a running sum"),
         Evidence(

@@ -74,6 +74,9 @@ CAUSE = Cause(
         Evidence("backward-without-gradients", DECISIVE, "the network runs where no graph is recorded"),
         Evidence("loss-term-is-negligible", DECISIVE, "no gradient goes through a term", when=_is_cut),
         Evidence("part-cut-off-from-loss", DECISIVE, "no gradient of any loss gets to a part of the network"),
+        Evidence(
+            "term-teaches-another-network", DECISIVE, "a term never gets back to the network that it is for"
+        ),
         Evidence("loss-never-falls", WEAK, "the loss never falls"),
         Evidence("loss-at-variance-of-noise", MODERATE, "the output has nothing to do with its target"),
         Evidence(

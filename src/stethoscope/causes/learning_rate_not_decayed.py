@@ -25,6 +25,9 @@ CAUSE = Cause(
             when=says("rate"),
         ),
         Evidence("rate-never-comes-down", MODERATE, "the rate is at its height where the log ends"),
+        Evidence(
+            "hook-never-called", DECISIVE, "the hook that moves it is never called", when=says("schedule")
+        ),
         Evidence("schedule-never-moved", DECISIVE, "nothing moves the schedule"),
         Evidence("decay-after-end", DECISIVE, "the computed course keeps its height to the last round"),
         Evidence(

@@ -16,7 +16,7 @@ number.
 
 from __future__ import annotations
 
-from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome
+from stethoscope.causes.cause import COMMON, DECISIVE, STRONG, Cause, Evidence, Outcome, says
 
 CAUSE = Cause(
     title="An average is aggregated wrongly",
@@ -24,6 +24,12 @@ CAUSE = Cause(
     evidence=(
         Evidence("average-not-of-one-epoch", DECISIVE, "a sum is read as an average that it is not"),
         Evidence("count-left-unreduced", DECISIVE, "the sum is of all processes and the count of one"),
+        Evidence(
+            "iterator-spent-in-first-round",
+            DECISIVE,
+            "only the first evaluation has data",
+            when=says("trains", False),
+        ),
         Evidence("means-of-roots", DECISIVE, "roots or exponentials of batches are averaged"),
         Evidence("only-last-batch-counts", DECISIVE, "the score is that of the last batch"),
         Evidence(

@@ -48,6 +48,7 @@ CAUSE = Cause(
         Evidence("score-stays-at-nothing", MODERATE, "no score at all beside a loss that falls"),
         Evidence("score-counts-ignored", DECISIVE, "labels that are to be ignored are counted"),
         Evidence("metric-arguments-swapped", DECISIVE, "the prediction stands where the truth belongs"),
+        Evidence("ranking-of-decisions", DECISIVE, "what is to be ordered was decided before"),
         Evidence("answers-over-batch", DECISIVE, "answers are taken over the samples of a batch"),
         Evidence("answers-one-token-off", DECISIVE, "answers are compared with the token before theirs"),
         Evidence("metric-beyond-its-bounds", DECISIVE, "a score is better than perfect"),

@@ -33,7 +33,7 @@ CAUSE = Cause(
         Evidence("held-out-loss-creeps", WEAK, "though the rate is a usual one", when=says("usual_rate")),
         Evidence("learning-hardly-begins", MODERATE, "the steps were too small for the run"),
         Evidence("epsilon-outweighs-gradients", DECISIVE, "Adam divides by its epsilon, not by gradients"),
-        Evidence("epsilon-vanishes-in-half", STRONG, "an epsilon in the source is zero in float16"),
+        Evidence("epsilon-vanishes-in-half", DECISIVE, "an epsilon in the source is zero in float16"),
         Evidence("half-weights-trained", STRONG, "Adam's epsilon is zero for float16 weights", when=_of_adam),
     ),
     confirm_by="evaluate the expression once in float32 on the same values: it is finite there",

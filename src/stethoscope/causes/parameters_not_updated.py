@@ -41,7 +41,16 @@ CAUSE = Cause(
     title="Parameters are not updated",
     prior=COMMON,
     evidence=(
+        Evidence(
+            "iterator-spent-in-first-round",
+            DECISIVE,
+            "from the second round on there is nothing to train on",
+            when=says("trains"),
+        ),
         Evidence("step-returns-nothing", DECISIVE, "the step gives no loss back"),
+        Evidence("adapters-frozen", DECISIVE, "what should be trained is frozen with the rest"),
+        Evidence("thawed-without-optimizer", DECISIVE, "the optimizer was made without what is thawed"),
+        Evidence("new-tokens-frozen", DECISIVE, "the rows of the new tokens are never trained"),
         Evidence("held-out-loss-creeps", -MODERATE, "held-out data gain by every step"),
         Evidence(
             "method-named-not-called",

@@ -21,6 +21,7 @@ CAUSE = Cause(
     prior=COMMON,
     evidence=(
         Evidence("switch-misspelt", DECISIVE, "a switch has a name that nobody reads", when=says("trained")),
+        Evidence("hook-never-called", DECISIVE, "nothing calls the hook", when=says("other")),
         Evidence("method-named-not-called", DECISIVE, "a method is named and not called", when=says("other")),
         Evidence("learning-rate-above-asked", STRONG, "the log shows a higher learning rate"),
         Evidence("setting-outranked", DECISIVE, "another setting takes its place"),

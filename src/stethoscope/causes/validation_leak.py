@@ -46,6 +46,9 @@ CAUSE = Cause(
             "what is measured is what is trained on",
             when=lambda finding: "data" in finding.evidence,
         ),
+        Evidence(
+            "folds-share-one-network", DECISIVE, "each fold measures a network that has learned its rows"
+        ),
         Evidence("statistics-of-all-rows", DECISIVE, "what is held out has a say in how training data look"),
         Evidence(
             "statistics-of-all-rows", STRONG, "and its answers choose the features", when=says("by answers")

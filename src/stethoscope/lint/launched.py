@@ -43,9 +43,10 @@ def launched(
         if number is None and started.entry.file not in files.asked:
             continue
         recipe = _recipe(started, number, script, programs, own, files, broken)
-        if recipe is None or not recipe.settings:
+        if recipe is None or not recipe.files:
             continue
-        told = (number, repr([(s.dotted, s.value) for s in recipe.settings]))
+        said = repr([(s.dotted, s.value) for s in recipe.settings])
+        told = (number, f"{started.entry.file if started.launch.exports else ''} {said}")
         if told not in seen:
             seen.add(told)
             found.append(Launched(number, recipe))

@@ -84,10 +84,33 @@ ATTACK = re.compile(
     r"attack|perturb|unlearn|forget|divers|repuls|repel|privacy|anonym|adversarial_ex", re.IGNORECASE
 )
 
+_NOTHING = re.compile(r"_*[a-zA-Z]{1,2}_?\d*_*")  # one letter or two, and a number
 
-@lru_cache(maxsize=65_536)
+
+class Told(str):
+    """A name that says nothing itself, and words for what it was found to hold."""
+
+    spoken: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, told: tuple[str, ...]) -> Told:
+        """The name, spelt as it is, that speaks of what it holds."""
+        made = cls(name)
+        made.spoken = told if _NOTHING.fullmatch(name) else (*_words_in(name), *told)
+        return made
+
+    def __str__(self) -> Told:
+        """Itself, so that what makes sure to have a text keeps what is told."""
+        return self
+
+
 def words(name: str) -> tuple[str, ...]:
     """The words of an identifier: `calculate_msSSIM` -> calculate, ms, ssim."""
+    return name.spoken if isinstance(name, Told) else _words_in(name)
+
+
+@lru_cache(maxsize=65_536)
+def _words_in(name: str) -> tuple[str, ...]:
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name.replace("_", " ").replace(".", " "))
     spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1 \2", spaced)
     return tuple(spaced.lower().split())

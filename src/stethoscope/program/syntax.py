@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Kind = TypeVar("Kind", bound=ast.AST)
@@ -91,13 +91,18 @@ def all_nodes(tree: ast.AST) -> Sequence[ast.AST]: ...
 def all_nodes(tree: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
 def all_nodes(tree: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """A node and all below it, or those of some kinds, the outer ones first."""
-    return _found(tree, "_all_nodes", _outer_first, kinds)
+    return _found(tree, "_all_nodes", _outer_first, kinds, keeps=isinstance(tree, ast.stmt))
 
 
 def bodies(tree: ast.Module) -> Iterator[Sequence[ast.stmt]]:
     """The statements of a file, and of every function in it."""
     yield tree.body
-    yield from (node.body for node in all_nodes(tree) if isinstance(node, FunctionNode))
+    yield from (node.body for node in functions(tree))
+
+
+def functions(tree: ast.AST) -> Sequence[FunctionNode]:
+    """Every function below a node, the outer ones first."""
+    return cast(Sequence[FunctionNode], all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 @overload
@@ -109,23 +114,46 @@ def own_nodes(node: FunctionNode, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     return _found(node, "_own_nodes", _own, kinds)
 
 
-def own_below(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and what is below it, without what functions, classes and lambdas inside it hold."""
-    waiting = [node]
+@overload
+def own_below(node: ast.AST) -> Sequence[ast.AST]: ...
+@overload
+def own_below(node: ast.AST, *kinds: type[Kind]) -> Sequence[Kind]: ...
+def own_below(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """A node and what is below it, or those of some kinds, without what is inside definitions and lambdas."""
+    return _found(node, "_own_below", _below, kinds, keeps=isinstance(node, ast.stmt))
+
+
+def own_loops(node: ast.AST) -> Iterator[ast.For | ast.While]:
+    """The loops that a node is or has below it, without those inside definitions."""
+    found = own_below(node, ast.For, ast.While)
+    return (loop for loop in found if isinstance(loop, ast.For | ast.While))
+
+
+def own_assignments(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
+    """The assignments of a body at any depth of blocks, the outer ones first; no definition is entered."""
+    waiting: deque[ast.AST] = deque(body)
     while waiting:
-        current = waiting.pop()
-        yield current
-        if _FIELDS[current.__class__]:
-            waiting += [child for child in children(current) if child.__class__ not in _SCOPES]
+        node = waiting.popleft()
+        if isinstance(node, ast.Assign):
+            yield node
+        elif node.__class__ not in _DEFINITIONS and _BLOCKS_OF.get(node.__class__):
+            waiting += [one for one in children(node) if not isinstance(one, ast.expr)]
 
 
 def _found(
-    tree: ast.AST, name: str, find: Callable[[Any], list[ast.AST]], kinds: tuple[type[ast.AST], ...]
+    tree: ast.AST,
+    name: str,
+    find: Callable[[Any], list[ast.AST]],
+    kinds: tuple[type[ast.AST], ...],
+    keeps: bool = False,
 ) -> Sequence[ast.AST]:
     """The nodes below a definition are kept with it, those of some kinds too; contexts are left out."""
-    if tree.__class__ not in _KEPT:
+    if not keeps and tree.__class__ not in _KEPT:
         return [node for node in find(tree) if node.__class__ in kinds] if kinds else find(tree)
-    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = vars(tree).setdefault(name, {})
+    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = tree.__dict__.setdefault(name, {})
+    known = kept.get(kinds)
+    if known is not None:
+        return known
     if () not in kept:
         kept[()] = find(tree)
     if kinds not in kept:
@@ -172,6 +200,17 @@ def _outer_first(tree: ast.AST) -> list[ast.AST]:
                 found += [one for one in value if one is not None] if node.__class__ in _WITH_HOLES else value
             elif value is not None:
                 found.append(value)
+    return found
+
+
+def _below(node: ast.AST) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        found.append(current)
+        if _FIELDS[current.__class__]:
+            waiting += [child for child in children(current) if child.__class__ not in _SCOPES]
     return found
 
 

@@ -14,7 +14,7 @@ from stethoscope.recipe._files import MAX_BYTES, Files, text_of
 from stethoscope.recipe.interpolation import loaded_by_omegaconf
 from stethoscope.recipe.launchers import Signs, Started, launchers_in, started_by
 from stethoscope.recipe.lightning_cli_config import as_loaded
-from stethoscope.recipe.parser_defaults import Option, options_of, taken_by
+from stethoscope.recipe.parser_defaults import Option, options_of, taken_by, unsaid
 from stethoscope.recipe.training_words import holds_training
 from stethoscope.recipe.wandb_config import unwrapped
 from stethoscope.run import ConfigFile, Document, Program, Recipe, Setting, Unread
@@ -238,7 +238,8 @@ def _recipe(files: Sequence[_Loaded], started: Started | None, around: Surroundi
     script = started.launch.script if started is not None else ""
     options = options_of(around.program, script) if around.program is not None else ()
     typed = _typed(started, files, options)
-    if not files and not typed:
+    is_told = started is not None and bool(typed or started.launch.exports)
+    if not files and not is_told:
         return None
     over = {setting.dotted for setting in typed}
     records = [one for one in files if one.config.origin == "log"]
@@ -251,13 +252,11 @@ def _recipe(files: Sequence[_Loaded], started: Started | None, around: Surroundi
             # A record of what was composed holds the command line's values already.
             lost = one.config.maintained and setting.dotted in over and setting not in typed
             (shadowed if lost else settings).append(setting)
-    set_already = {setting.dotted for setting in settings}
-    for option in options:
-        if option.setting.dotted in set_already:
-            shadowed.append(option.setting)
-    defaults = [o.setting for o in options if o.setting.dotted not in set_already]
+    defaults = list(unsaid(options, settings))
+    free = {id(setting) for setting in defaults}
+    shadowed += [option.setting for option in options if id(option.setting) not in free]
     configs = [config for one in records for config in (one.config, *one.builds_on)]
-    configs += [_launcher(started, around)] if started is not None and typed else []
+    configs += [_launcher(started, around)] if started is not None and is_told else []
     configs += [config for one in others for config in (one.config, *one.builds_on)]
     return Recipe(tuple(settings), tuple(configs), tuple(shadowed), tuple(defaults))
 

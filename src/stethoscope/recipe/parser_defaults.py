@@ -5,8 +5,9 @@ flags.DEFINE_float("lr", 3e-4, "peak")                     def main(lr: float = 
 @dataclass class TrainArgs: lr: float = 3e-4               learning_rate = 6e-4  # and exec(configurator)
 
 A script without a parser is set by the constants at its head, and by a class of them: `LR = 3e-4`,
-`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`. Numbers that are written into the arguments of a framework's
-trainer are its settings, too: `TrainingArguments(learning_rate=3e-4)`, `L.Trainer(max_epochs=20)`.
+`class CFG: lr = 3e-4`, `config = {"lr": 3e-4}`. Yacs' tree has a file of its own: `_C.SOLVER.LR = 3e-4`.
+Numbers that are written into the arguments of a framework's trainer are its settings, too:
+`TrainingArguments(learning_rate=3e-4)`, `L.Trainer(max_epochs=20)`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _IN_DECLARATIONS = ("add_argument(", "DEFINE_", "ption(", "ArgumentParser(", "cl
 _HOLDS_SETTINGS = re.compile(
     r"(?:config|cfg|conf|opts?|options|args|params|hparams|hps?|settings)$", re.IGNORECASE
 )
+_YACS = re.compile(r"^\s*_C\s*=\s*(?:CN|CfgNode|CfgN)\(", re.MULTILINE)
+_TREES = frozenset({"_C"})
 _SETS_FROM_COMMAND_LINE = re.compile(r"exec\(open\(['\"][\w./-]*configurator\w*\.py['\"]")
 
 
@@ -64,7 +67,8 @@ def options_of(program: Program, script: str = "") -> tuple[Option, ...]:
     """
     sources = _concerned(program, script)
     found: dict[str, Option] = {}
-    for source in sources:
+    trees = [source for source in program if _YACS.search(source.text)]
+    for source in (*sources, *(one for one in trees if len(trees) == 1 and one not in sources)):
         for option in options_in(source):
             found.setdefault(option.setting.dotted, option)
             if len(found) > MOST_OPTIONS:
@@ -158,6 +162,8 @@ def _options(source: Source) -> Iterator[Option]:
     for statement in source.tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name in parsed and is_record(statement):
             yield from _as_options(names.records.get(statement.name))
+    if _YACS.search(source.text):
+        yield from _tree_of_nodes(names)
     if _SETS_FROM_COMMAND_LINE.search(source.text):
         yield from _constants(source, spans)
     elif _trains(source.text) and not _declares(source):
@@ -261,6 +267,12 @@ def _typer_default(default: ast.expr) -> ast.expr | None:
     return default
 
 
+def _tree_of_nodes(names: Names) -> Iterator[Option]:
+    """Yacs' way: `_C = CN()`, `_C.SOLVER = CN()`, `_C.SOLVER.STEPS = (60000, 80000)`."""
+    for name in _TREES & names.values.keys():
+        yield from _as_options(names.values[name])
+
+
 def _constants(source: Source, spans: Spans) -> Iterator[Option]:
     """nanoGPT's way: what is assigned before the command line overwrites it."""
     cut = _SETS_FROM_COMMAND_LINE.search(source.text)
@@ -321,6 +333,16 @@ def _sets_a_trainer(called: str, is_lightning: bool) -> bool:
 def replaced_in(program: Program) -> frozenset[str]:
     """The scripts over whose constants what a command line names is read, nanoGPT's way."""
     return frozenset(source.file for source in program if _SETS_FROM_COMMAND_LINE.search(source.text))
+
+
+def unsaid(options: Iterable[Option], settings: Iterable[Setting]) -> Iterator[Setting]:
+    """The defaults that count: of what no setting says, a list being said as a whole."""
+    said = {setting.key for setting in settings}
+    lists = {key[:-1] for key in said if key and isinstance(key[-1], int)}
+    for option in options:
+        key = option.setting.key
+        if key not in said and not (isinstance(key[-1], int) and key[:-1] in said | lists):
+            yield option.setting
 
 
 def taken_by(options: Iterable[Option], settings: Iterable[Setting]) -> tuple[Setting, ...]:

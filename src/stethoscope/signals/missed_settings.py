@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS
+from stethoscope.program.index import index
 from stethoscope.program.likenesses import words
+from stethoscope.program.settings.environment_reads import EnvironmentReads, environment_reads
 from stethoscope.program.settings.mentions import Spot, taken_by_name
 from stethoscope.program.settings.program_settings import taken_here
 from stethoscope.program.settings.section_taken_from import section_taken_from
 from stethoscope.program.settings.setting_uses import SettingUses, Use, setting_uses
 from stethoscope.program.settings.whole_reads import whole_reads
+from stethoscope.recipe.exported_variables import exported_variables
+from stethoscope.recipe.quantities import asked_for
 from stethoscope.recipe.schemas import nearest
-from stethoscope.run import Recipe, Run, Where
+from stethoscope.run import Program, Recipe, Run, Setting, Where
 from stethoscope.signals.missing import Missing
 from stethoscope.signals.unused_settings import Wanted, usage_of, wanted_settings, written_names
 
@@ -50,11 +55,15 @@ class MissedSettings:
 
 def measure(run: Run) -> MissedSettings | Missing:
     """Hold the reads that have a default against the settings that nothing reads."""
-    if run.program is None or run.recipe is None or not run.recipe.settings:
+    if run.program is None or run.recipe is None:
         return Missing("the source or its settings file was not found")
-    uses = setting_uses(run.program, written_names(run))
+    shells = [file for file in run.recipe.files if file.syntax == "shell"]
+    taken = environment_reads(index(run.program)) if shells else EnvironmentReads()
+    exported = tuple(_of_environment(run.program, run.recipe, taken)) if taken.is_whole else ()
+    uses = setting_uses(run.program, written_names(run)) if run.recipe.settings else None
     if uses is None or not uses.reads_files:
-        return Missing("the program reads no settings file that can be followed")
+        unread = Missing("the program reads no settings file that can be followed")
+        return MissedSettings(exported) if taken.is_whole and taken.defaults else unread
     wanted = wanted_settings(run, uses)
     every, top = tuple(_reads(uses)), _top(run)
     reads = [
@@ -70,7 +79,38 @@ def measure(run: Run) -> MissedSettings | Missing:
     found = (*found, *_at_the_top(every, wanted, uses, top), *_of_no_flag(run.recipe, uses))
     told = {one.read for one in found}
     other = (one for one in _on_another_level(wanted, run.recipe, uses) if one.read not in told)
-    return MissedSettings((*found, *other))
+    return MissedSettings((*found, *other, *exported))
+
+
+def _of_environment(program: Program, recipe: Recipe, reads: EnvironmentReads) -> Iterator[MissedSetting]:
+    """Variables that a launcher exports under a name that nothing mentions, where another is asked for."""
+    shells = [file for file in recipe.files if file.syntax == "shell"]
+    texts = [source.text for source in program] + [file.text for file in recipe.files if file not in shells]
+    for file in shells:
+        given = {str(one.leaf): one for one in exported_variables(file.text, file.file)}
+        free = {name for name in reads.defaults if name not in given}
+        for name, setting in given.items():
+            word = re.compile(rf"[\"'$:{{][^\"'\n]*\b{re.escape(name)}\b")
+            is_used = re.search(rf"\$\{{?{re.escape(name)}\b", file.text) is not None
+            if is_used or any(word.search(text) for text in texts):
+                continue
+            meant = nearest(name.lower(), {one.lower() for one in free}).name.upper()
+            meant = meant if meant in free else _of_one_quantity(setting, free)
+            if meant:
+                spot, default = reads.defaults[meant]
+                yield MissedSetting(name, setting.where, setting.value, meant, spot.where, default)
+
+
+def _of_one_quantity(setting: Setting, names: Iterable[str]) -> str:
+    """The only name that asks for what a setting asks for: LEARNING_RATE for LR."""
+    asked = _quantities(setting.leaf, setting)
+    alike = [name for name in sorted(names) if asked and asked == _quantities(name, setting)]
+    return alike[0] if len(alike) == 1 else ""
+
+
+def _quantities(name: str, setting: Setting) -> set[str]:
+    recipe = Recipe((replace(setting, key=(name.lower(),)),))
+    return {quantity for quantity, found in asked_for(recipe).items() if found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from stethoscope.program.settings.training_amounts import (
     CodedTraining,
     coded_trainings,
 )
-from stethoscope.recipe.parser_defaults import options_of, replaced_in
+from stethoscope.recipe.parser_defaults import options_of, replaced_in, unsaid
 from stethoscope.recipe.quantities import Amount, Asked, asked_for, quantities
 from stethoscope.recipe.quantities import precision as precisions
 from stethoscope.run import Recipe, Run, Series, Setting, Where
@@ -36,6 +36,7 @@ ADAPTIVE = re.compile(
 )
 _CALLED = re.compile(r"\b([A-Z]\w+)\(")
 LOG, CODE, DERIVED = "log", "code", "derived"
+BY_LOG = "by the log"
 
 
 TRIAL = 50  # steps: nobody trains a network in fewer
@@ -175,10 +176,14 @@ class TrainingPlan:
 
     @property
     def schedule_extent(self) -> tuple[float, str] | None:
-        """The length of the run as a schedule counts it, and what it counts: updates, or steps."""
+        """The length of the run as a schedule counts it, and what it counts: updates, or steps.
+
+        What a log calls a step is as often an update as a batch, so an epoch that it tells of is not divided.
+        """
         if self.extent.steps is None:
             return None
-        gathers = self.window is not None and self.window > 1 and "an epoch has" in self.extent.why
+        is_of_batches = "an epoch has" in self.extent.why and BY_LOG not in self.extent.why
+        gathers = self.window is not None and self.window > 1 and is_of_batches
         if self.window is not None and gathers and self.schedule_per_update:
             return self.extent.steps / self.window, "updates"
         return self.extent.steps, "steps"
@@ -221,9 +226,8 @@ def _with_defaults(run: Run) -> Recipe:
     recipe = run.recipe or Recipe()
     if recipe.defaults or run.program is None:
         return recipe
-    known = {setting.dotted for setting in recipe.settings}
-    options = [option.setting for option in options_of(run.program)]
-    defaults = tuple(s for s in options if s.dotted not in known and s.value is not None)
+    free = unsaid(options_of(run.program), recipe.settings)
+    defaults = tuple(setting for setting in free if setting.value is not None)
     return Recipe(recipe.settings, recipe.files, recipe.shadowed, defaults)
 
 
@@ -346,7 +350,7 @@ def _steps_per_epoch(run: Run, entries: Mapping[str, Entry]) -> tuple[float | No
         return each, f"{size.name} by {taken:,.0f} samples a step"
     logged = epochs.measure(run) if _counts_steps(run) else None
     if isinstance(logged, epochs.Epochs) and logged.steps_per_epoch > 1:
-        return logged.steps_per_epoch, "by the log"
+        return logged.steps_per_epoch, BY_LOG
     return None, ""
 
 

@@ -48,4 +48,6 @@ def _tells_samples_apart(trial: Trial) -> bool:
     samples, places = trial.told
     if not samples or trial.mixes[0] is not False:
         return False
+    if trial.fitting.kinds[0] == "vector" and len(trial.fitting.kinds) > 1:
+        return False  # the rows may be the nodes of a graph, and the other arguments say which are joined
     return places is None or (trial.mixes[1] is True and not places)

@@ -84,7 +84,7 @@ def _fix(trained: Pipeline, judged: Pipeline) -> Fix | None:
     if trained.numbers is None or len(ours) != 1 or len(theirs) > 1 or trained.site.source is not source:
         return None
     given = (*ours[0].args, *(word.value for word in ours[0].keywords))
-    names = {one.id for value in given for one in all_nodes(value) if isinstance(one, ast.Name)}
+    names = {one.id for value in given for one in all_nodes(value, ast.Name)}
     if not all(is_constant(source, name) for name in names):
         return None
     text = ast.get_source_segment(source.text, ours[0]) or ""
@@ -95,7 +95,7 @@ def _fix(trained: Pipeline, judged: Pipeline) -> Fix | None:
 
 
 def _steps(chain: ast.AST) -> list[ast.Call]:
-    calls = (one for one in all_nodes(chain) if isinstance(one, ast.Call))
+    calls = (one for one in all_nodes(chain, ast.Call))
     return [one for one in calls if (dotted(one.func) or "").rpartition(".")[2] == "Normalize"]
 
 

@@ -58,8 +58,8 @@ def _scaled_loaders(source: Source) -> set[str]:
         return set()
     return {
         name
-        for node in all_nodes(source.tree)
-        if isinstance(node, ast.Assign) and "DataLoader(" in ast.unparse(node.value)
+        for node in all_nodes(source.tree, ast.Assign)
+        if "DataLoader(" in ast.unparse(node.value)
         for target in node.targets
         if (name := dotted(target))
     }
@@ -75,8 +75,8 @@ def _is_scaled(node: ast.AST, source: Source) -> bool:
     if isinstance(given, ast.Name):
         texts = [
             ast.unparse(one.value)
-            for one in all_nodes(source.tree)
-            if isinstance(one, ast.Assign) and dotted(one.targets[0]) == given.id
+            for one in all_nodes(source.tree, ast.Assign)
+            if dotted(one.targets[0]) == given.id
         ]
         return bool(texts) and all("transforms.ToTensor()" in text and "255" not in text for text in texts)
     text = ast.unparse(given)

@@ -96,7 +96,7 @@ def _is_own(source: Source, made: ast.AST, loop: ast.AST, name: str) -> bool:
     """Whether both are in methods of one class, and the name is an attribute that every object gets."""
     if not name.startswith("self."):
         return False
-    for owner in (node for node in all_nodes(source.tree) if isinstance(node, ast.ClassDef)):
+    for owner in (node for node in all_nodes(source.tree, ast.ClassDef)):
         init = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), None)
         if isinstance(init, ast.FunctionDef) and any(made in all_nodes(one) for one in init.body):
             is_plain = any(getattr(one, "value", None) is made for one in init.body)

@@ -36,6 +36,8 @@ def examine(sources: Sources) -> Iterator[Finding]:
     program = index(sources.program)
     told: set[tuple[str, int | None]] = set()
     for one in fitted_on_all(program):
+        if (one.fitted.source.file, one.fitted.where.line) in told:
+            continue
         told.add((one.fitted.source.file, one.fitted.where.line))
         yield Finding(
             (one.fitted.where, one.split.where),

@@ -3,15 +3,19 @@
 ## What it checks
 A copy of a network (`deepcopy`) that is put into evaluation mode, and a loop over the parameters of both
 that moves the copy; neither the function nor the class around the loop speaks of buffers or of a state
-dict, and the network has batch normalisation, of its own or in a network of torchvision or timm.
+dict, and the network has batch normalisation, of its own or in a network of torchvision or timm. Also an
+`AveragedModel` of equal shares that is evaluated or saved, where nothing computes its statistics
+(`update_bn`).
 
 ## Why it matters
 The running means and variances are buffers, not parameters. The copy keeps those of an untrained network,
-so its scores are far below those of the weights it averages, or nonsense.
+so its scores are far below those of the weights it averages, or nonsense. An `AveragedModel` takes over those
+of the last network that went into it, which is another one than the average of many.
 
 ## When it is harmless
 A network without batch normalisation has no such buffers. An average that only gives targets in training
-mode does not use them. Where buffers are copied or averaged elsewhere, nothing is reported.
+mode does not use them. Where buffers are copied or averaged elsewhere, or the average itself is run in
+training mode to count them, nothing is reported. An exponential average is close to its last network.
 
 ## References
 - `torch.optim.swa_utils.AveragedModel(use_buffers=True)`, `update_bn`
@@ -32,6 +36,9 @@ from stethoscope.signals.sources import Sources
 RULE = Rule(code="EVA150", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
 
 _KEEPS_STATISTICS = re.compile(r"buffers|state_dict\(|update_bn|running_mean")
+_COMPUTES_STATISTICS = re.compile(
+    r"update_bn\(|bn_update\(|use_buffers|running_mean|reset_running_stats|buffers\("
+)
 # Networks of torchvision, timm and the like that have batch normalisation inside.
 _LIBRARY_NETWORKS = re.compile(
     r"\b(?:(?:wide_|cspp?)?res(?:net|next)(?:\d+|v2)?\w*|densenet\d+|efficientnet_\w+|mobilenet_?v\d\w*|"
@@ -45,11 +52,55 @@ def examine(sources: Sources) -> Iterator[Finding]:
     """Report each average that leaves the statistics of its copy behind."""
     if not (sources.mention("BatchNorm") or any(_LIBRARY_NETWORKS.search(source.text) for source in sources)):
         return
+    if not any(_COMPUTES_STATISTICS.search(source.text) for source in sources):
+        for source in sources:
+            yield from _of_equal_shares(source)
     for source in sources:
         copies = _copies_in_evaluation(source) if "deepcopy" in source.text else set()
         for function in all_nodes(source.tree):
             if copies and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield from _in_function(source, function, copies)
+
+
+def _of_equal_shares(source: Source) -> Iterator[Finding]:
+    """`AveragedModel(net)` that is updated and used, and never runs in training mode to count statistics."""
+    if "AveragedModel(" not in source.text:
+        return
+    called = [node for node in all_nodes(source.tree, ast.Call) if isinstance(node.func, ast.Attribute)]
+    for node in all_nodes(source.tree, ast.Assign):
+        made, name = node.value, dotted(node.targets[0])
+        if not isinstance(made, ast.Call) or (dotted(made.func) or "").rpartition(".")[2] != "AveragedModel":
+            continue
+        if (
+            name is None
+            or len(made.args) > 2
+            or any("avg_fn" in (word.arg or "avg_fn") for word in made.keywords)
+        ):
+            continue
+        asked = {
+            one.func.attr
+            for one in called
+            if isinstance(one.func, ast.Attribute) and dotted(one.func.value) == name
+        }
+        if "update_parameters" in asked and "train" not in asked and _is_used(source, name):
+            yield Finding(
+                source.where(node),
+                f"nothing computes the statistics of {name}: its batch normalisation has those of the last "
+                "network that went into the average",
+                {"average": name},
+                strength=0.9,
+            )
+
+
+def _is_used(source: Source, name: str) -> bool:
+    """Whether an average is run, handed on or saved."""
+    for call in all_nodes(source.tree, ast.Call):
+        given = [*call.args, *(word.value for word in call.keywords)]
+        if dotted(call.func) == name or any(dotted(one) == name for one in given):
+            return True
+        if dotted(call.func) in {f"{name}.state_dict", f"{name}.module.state_dict", f"{name}.eval"}:
+            return True
+    return False
 
 
 def _in_function(

@@ -183,5 +183,5 @@ def _switches_back(evaluation: Evaluation) -> bool:
 
 def _is_local(name: str, loop: Scope) -> bool:
     """Whether the name is only made inside the loop."""
-    targets = (n for n in all_nodes(loop.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    targets = (n for n in all_nodes(loop.node, ast.Name) if isinstance(n.ctx, ast.Store))
     return any(node.id == name.partition(".")[0] for node in targets)

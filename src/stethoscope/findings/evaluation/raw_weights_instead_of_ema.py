@@ -146,7 +146,7 @@ def _runs_once(evaluation: Evaluation, run: ast.Call) -> bool:
     inside = event.within[-1].node if event.within else event.site.source.tree
     if inside is event.site.source.tree:
         return True  # training runs it there as well
-    runs = [one for one in all_nodes(inside) if isinstance(one, ast.Call)]
+    runs = all_nodes(inside, ast.Call)
     return sum(ast.unparse(one.func) == ast.unparse(run.func) for one in runs) == 1
 
 

@@ -103,7 +103,7 @@ def _skips(loop: TrainingLoop, backward: Move) -> Iterator[tuple[Event, ast.AST]
     """Jumps before the backward pass, and the backward pass itself, under a question of finiteness."""
     around = {id(scope) for scope in backward.event.scopes()}
     for raising, asked in caught_before(loop, backward.event):
-        if any(_last(node) in FINITE for node in all_nodes(asked) if isinstance(node, ast.Call)):
+        if any(_last(node) in FINITE for node in all_nodes(asked, ast.Call)):
             yield raising, asked
     for event in loop.events:
         if event is backward.event:
@@ -128,7 +128,7 @@ def _finite_question(loop: TrainingLoop, event: Event) -> Scope | None:
 
 
 def _asks_finite(loop: TrainingLoop, scope: Scope) -> bool:
-    if any(_last(node) in FINITE for node in all_nodes(scope.node) if isinstance(node, ast.Call)):
+    if any(_last(node) in FINITE for node in all_nodes(scope.node, ast.Call)):
         return True
     return any(
         isinstance(value, Applied) and value.callee.rpartition(".")[2] in FINITE

@@ -3,7 +3,8 @@
 ## What it checks
 Training loops that compute a learning rate from the number of the round: whether anything but messages, log
 files and records reads it. The rule fires where nothing in the program writes the rate of a parameter group
-and no scheduler is moved, so that the optimizer keeps the rate that it was made with.
+and no scheduler is moved, so that the optimizer keeps the rate that it was made with. Also a rate that is
+written into the optimizer beside its groups: `optimizer.lr = lr`, or `optimizer.defaults["lr"] = lr`.
 
 ## Why it matters
 The log shows a warm-up and a decay, and the run has neither. Settings of the schedule change nothing but the
@@ -22,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
-from stethoscope.program.loop.unset_rates import unset_rates
+from stethoscope.program.loop.unset_rates import unread_rates, unset_rates
 from stethoscope.run import Where
 from stethoscope.signals.training_loops import TrainingLoops
 
@@ -42,4 +43,14 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
                 f"`{found.name}` is computed with every round and only told: no optimizer gets it",
                 evidence={"rate": found.site.text, "optimizer": found.optimizer.text},
                 proof="nothing in the program writes the rate of a parameter group or moves a scheduler",
+            )
+        for found in unread_rates(loop):
+            if found.site.where in told:
+                continue
+            told.add(found.site.where)
+            yield Finding(
+                (found.site.where, found.optimizer.where),
+                f"`{found.name}` is written with every round, and the step reads the rate of its groups",
+                evidence={"rate": found.site.text, "optimizer": found.optimizer.text},
+                proof="the optimizers of torch read param_groups in each step, and nothing else",
             )

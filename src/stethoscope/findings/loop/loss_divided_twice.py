@@ -1,8 +1,9 @@
 """A loss is divided by the batches of an update, which its engine does as well.
 
 ## What it checks
-Programs that let an Accelerator (`gradient_accumulation_steps`) or a Lightning Trainer
-(`accumulate_grad_batches`) gather gradients: whether the loss that they get is divided by that same number.
+Programs that let an Accelerator (`gradient_accumulation_steps`), a Lightning Trainer
+(`accumulate_grad_batches`) or DeepSpeed's engine gather gradients: whether the loss that they get is divided
+by that same number.
 
 ## Why it matters
 Both divide every loss by themselves. Divided twice, gradients are that many times too small: SGD learns
@@ -13,7 +14,7 @@ A loss that is divided for its log line only, or by another number. An Accelerat
 divides by one.
 
 ## References
-- accelerate.Accelerator.backward, lightning.pytorch.Trainer
+- accelerate.Accelerator.backward, lightning.pytorch.Trainer, deepspeed.DeepSpeedEngine.backward
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ from stethoscope.program.loop.kept_values import (
 )
 from stethoscope.program.loop.moves import Kind
 from stethoscope.program.loop.training_loop import TrainingLoop
+from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.ancestry import ancestry, cuts_gradient
 from stethoscope.program.walk.calls import bare_name
@@ -116,7 +117,7 @@ def _level(kept: Kept) -> Level:
     """What a meter gets as a parameter may be a plain number elsewhere, which cannot be detached."""
     inside = kept.event.within[-1] if kept.event.within else None
     given = set(inside.parameters) if inside is not None else set()
-    names = {node.id for node in all_nodes(kept.written) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(kept.written, ast.Name)}
     return Level.UNSAFE if names & given else Level.SAFE
 
 
@@ -187,7 +188,7 @@ def _trains(loop: TrainingLoop, kept: Kept) -> bool:
     """Whether a comprehension calls what holds a backward pass."""
     if not isinstance(kept.written, ast.ListComp):
         return False
-    called = {bare_name(node) for node in all_nodes(kept.written.elt) if isinstance(node, ast.Call)}
+    called = {bare_name(node) for node in all_nodes(kept.written.elt, ast.Call)}
     scopes = (scope for move in loop.of(Kind.BACKWARD) for scope in move.event.scopes())
     return any(scope.kind == "call" and getattr(scope.node, "name", "") in called for scope in scopes)
 
@@ -204,8 +205,20 @@ def _is_with_gradient(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bo
     if any(id(loss) in sources for loss in losses):
         return not without_gradients(kept.event)
     inside = {id(one): one for one in (kept.value, *_held(kept.value))}
-    parts = (value for loss in losses for value in ancestry(loop.run, loss, cuts_gradient))
-    return any(has_graph(loop.trace, inside[id(value)]) for value in parts if id(value) in inside)
+    parts = _with_gradient_in(loop, losses)
+    return any(has_graph(loop.trace, inside[one]) for one in parts if one in inside)
+
+
+@remembered
+def _with_gradient_in(loop: TrainingLoop, losses: list[Value]) -> dict[int, Value]:
+    """What losses are made of as far as gradients reach, by identity."""
+    return {id(value): value for loss in losses for value in ancestry(loop.run, loss, cuts_gradient)}
+
+
+@remembered
+def _made_into(loop: TrainingLoop, losses: list[Value]) -> dict[int, Value]:
+    """All that losses are made of, by identity."""
+    return {id(value): value for loss in losses for value in ancestry(loop.run, loss)}
 
 
 def _held(value: Value) -> Iterator[Value]:
@@ -222,11 +235,9 @@ def _is_minimised(loop: TrainingLoop, kept: Kept, losses: list[Value]) -> bool:
     node = kept.event.site.node
     if any(f"{kept.name}.backward" in move.event.site.text for move in loop.of(Kind.BACKWARD)):
         return True
-    for loss in losses:
-        for value in ancestry(loop.run, loss):
-            if value is kept.container or (isinstance(value, Applied) and value.site.node is node):
-                return True
-    return False
+    made = _made_into(loop, losses)
+    is_part = any(isinstance(value, Applied) and value.site.node is node for value in made.values())
+    return is_part or id(kept.container) in made
 
 
 def _in_evaluation(trace: Trace) -> Iterator[Kept]:

@@ -208,10 +208,14 @@ def _left_out(loop: TrainingLoop, held: list[Holder], module: Value, extra: list
         by_part = any(is_inside(loop.run, owner, part) for owner in owners)
         return by_part or any(one.holds(loop.run, part) for one in held)
 
-    if not isinstance(module, Instance) or extra or _is_kept(loop, module):
+    if not isinstance(module, Instance) or extra or _is_set_aside(loop, module):
         return
     forward = loop.run.index.method(module.cls, "forward")
-    found = list(left_out_behind(loop.run, module, is_held))
+    classes = [one.node for one in loop.run.index.lineage(module.cls)]
+    behind = left_out_behind(loop.run, module, is_held)
+    found = [one for one in behind if not any(is_said_of(node, FREEZING, one[0]) for node in classes)]
+    if _says_so_itself(loop, module):
+        forward = None  # it freezes something: of its parts, only what runs on a trained one was forgotten
     # Who steps the optimizers of a module by hand trains its parts, and no head on what was there before.
     by_hand = loop.trace.by_hand and module is loop.trace.module
     beside = left_out_beside(loop.run, module, forward, is_held, by_hand) if forward is not None else ()
@@ -302,6 +306,18 @@ def _is_same(loop: TrainingLoop, value: Value, module: Value) -> bool:
 
 def _is_kept(loop: TrainingLoop, module: Value) -> bool:
     """Whether a network is there to be used as it is."""
+    return _is_set_aside(loop, module) or _says_so_itself(loop, module)
+
+
+def _says_so_itself(loop: TrainingLoop, module: Value) -> bool:
+    """Whether the class of a network freezes something."""
+    return isinstance(module, Instance) and any(
+        is_said_of(one.node, FREEZING) for one in loop.run.index.lineage(module.cls)
+    )
+
+
+def _is_set_aside(loop: TrainingLoop, module: Value) -> bool:
+    """Whether the program freezes a network, or calls it what is used as it is."""
     names = {name_of(module)}
     trains = any(_is_asked(loop, event, module, "train") for event in loop.trace.events)
     first = loop.events[0] if loop.events else None
@@ -315,11 +331,7 @@ def _is_kept(loop: TrainingLoop, module: Value) -> bool:
             return True
         if isinstance(event, Assignment) and _is_same(loop, event.value, module):
             names.add(ast.unparse(event.target).rpartition(".")[2])
-    if KEPT.intersection(word for name in names for word in words(name)):
-        return True
-    return isinstance(module, Instance) and any(
-        is_said_of(one.node, FREEZING) for one in loop.run.index.lineage(module.cls)
-    )
+    return bool(KEPT.intersection(word for name in names for word in words(name)))
 
 
 def _is_asked(loop: TrainingLoop, event: Event, module: Value, name: str) -> bool:

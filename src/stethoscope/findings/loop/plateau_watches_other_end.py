@@ -26,16 +26,18 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.call_edits import replaced, with_keyword
 from stethoscope.program.index import index
 from stethoscope.program.loop.plateau_directions import Misread, misread_plateaus
-from stethoscope.run import Fix, Level
+from stethoscope.run import Fix, Level, Recipe
 from stethoscope.run.names import HIGHER
+from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="LOP221", since="0.4", severity=Severity.CRITICAL, subject=Subject.SOURCE)
 
 
-def examine(sources: Sources) -> Iterator[Finding]:
+def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
     """Report each schedule that is given a number it misreads."""
-    for one in misread_plateaus(index(sources.program)):
+    recipe = settings.recipe if settings is not None else Recipe()
+    for one in misread_plateaus(index(sources.program), recipe):
         held = "highest" if one.plateau.kept == HIGHER else "lowest"
         what = "is the number of the round" if one.counts else f"is better at its {_other(held)}"
         yield Finding(

@@ -66,6 +66,7 @@ FEWEST_ROUNDS = 200  # batches that any training has, all epochs together
 VANISHED = 1e-4  # of the first rate: what is left then trains nothing
 # What stays wrong when the schedule is stepped once an epoch: its length must be another.
 WRONG_BY_LENGTH = ("is as long as one epoch", "has a part that counts epochs")
+FOR_EVER = 1e5  # epochs: the run ends by a count of its steps
 LAST_EPOCH = 300  # milestones beyond may be steps; an epoch has more batches than this only rarely
 
 
@@ -252,7 +253,7 @@ def _are_epochs(loop: TrainingLoop, length: Length) -> bool:
     epochs = epoch_loop(loop)
     count = count_of(epochs) if epochs is not None else None
     total = numbers_in(loop.run, count) if count is not None else []
-    most = total[0] if total else LAST_EPOCH
+    most = total[0] if total and total[0] < FOR_EVER else LAST_EPOCH
     return bool(known) and max(known) <= most
 
 

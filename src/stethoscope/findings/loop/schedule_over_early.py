@@ -4,7 +4,8 @@
 The course of the rate, computed round by round. Reported is one that comes down over several rounds to a
 twentieth of its highest value or less within the first quarter of the run, and stays at just that value from
 there on. Reported is also one that is laid out over the rounds of the run, and computed from a count that
-goes up by several in each of them, `rate(step * accumulation)`: it is at its end that much earlier.
+goes up by several in each of them, `rate(step * accumulation)`: it is at its end that much earlier. So is one
+that is laid out over the updates, where several rounds make an update and each of them moves it.
 
 ## Why it matters
 Three quarters of the run train with next to no rate: the loss stands still, and looks converged. Mostly the
@@ -26,6 +27,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.loop.course_ends import Misfit
+from stethoscope.program.loop.rate_courses import Course
 from stethoscope.signals.rate_courses import RateCourses
 
 RULE = Rule(code="LOP188", since="0.2", severity=Severity.WARNING, subject=Subject.SOURCE)
@@ -45,12 +47,27 @@ def examine(courses: RateCourses) -> Iterator[Finding]:
             proof=PROOF,
         )
     for end in courses.of(Misfit.COUNTS_TOO_FAST):
-        rounds, name, pace = end.course.rounds, end.course.name, end.course.pace
         yield Finding(
             end.course.site.where,
-            f"{name} is laid out over {rounds:,} rounds, as many as the run has, and is computed from a "
-            f"count that goes up by {pace:g} in each: it is at its end in round {end.at:,}"
-            f"{end.course.told_lengths}",
-            evidence={"rounds": rounds, "pace": pace, "over by": end.at},
+            f"{_told(end.course)}: it is at its end in round {end.at:,}{end.course.told_lengths}",
+            evidence={"rounds": end.course.rounds, "pace": _pace(end.course), "over by": end.at},
             proof=PROOF,
         )
+
+
+def _pace(course: Course) -> float:
+    return max(course.pace, course.per_update)
+
+
+def _told(course: Course) -> str:
+    name, rounds, pace = course.name, course.rounds, _pace(course)
+    if course.pace < course.per_update:
+        updates = int(rounds / pace)
+        return (
+            f"{name} is laid out over the {updates:,} updates of the run, and each of its {rounds:,} rounds "
+            "moves it"
+        )
+    return (
+        f"{name} is laid out over {rounds:,} rounds, as many as the run has, and is computed from a "
+        f"count that goes up by {pace:g} in each"
+    )

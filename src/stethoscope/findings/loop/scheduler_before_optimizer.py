@@ -11,8 +11,8 @@ first epoch runs at the decayed rate. torch warns once and goes on.
 
 ## When it is harmless
 `scheduler.step(epoch)` sets a place and does not count. A step that the first round leaves out (`if epoch >
-0`). Schedulers of one's own that set the rate for the round about to come, and ReduceLROnPlateau, which
-answers to a metric.
+0`). A schedule that counts batches where an update takes several. Schedulers of one's own that set the rate
+for the round about to come, and ReduceLROnPlateau, which answers to a metric.
 
 ## References
 - torch.optim: How to adjust learning rate
@@ -26,7 +26,7 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.edits.statements import moved
 from stethoscope.program.loop.meeting_places import places_of
 from stethoscope.program.loop.moves import Move
-from stethoscope.program.loop.schedule_steps import ScheduleStep, schedule_steps
+from stethoscope.program.loop.schedule_steps import ScheduleStep, asked_within, schedule_steps
 from stethoscope.program.loop.schedules import is_known_scheduler
 from stethoscope.program.loop.training_loop import TrainingLoop, level
 from stethoscope.program.walk.events import Call
@@ -45,12 +45,19 @@ def examine(loops: TrainingLoops) -> Iterator[Finding]:
             call = step.move.event
             if update is None or not step.is_first or id(call.site.node) in told:
                 continue
+            if _counts_batches_of_updates(step, update):
+                continue
             if not isinstance(call, Call) or call.args or call.keywords:
                 continue
             if not is_known_scheduler(loop.run, step.move.subject):
                 continue
             told.add(id(call.site.node))
             yield _finding(loop, step, update)
+
+
+def _counts_batches_of_updates(step: ScheduleStep, update: Move) -> bool:
+    """Whether the schedule moves with every batch, and the weights with some: no first value is missed."""
+    return bool(asked_within(update.event, step.round) - asked_within(step.move.event, step.round))
 
 
 def _finding(loop: TrainingLoop, step: ScheduleStep, update: Move) -> Finding:

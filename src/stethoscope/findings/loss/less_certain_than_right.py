@@ -14,7 +14,8 @@ labels are smoothed away. The gradients are as faint as its answers.
 ## When it is harmless
 Smoothed and mixed labels cost a part of a nat in training only. A validation loss that rose behind its
 minimum belongs to a network that is too sure, which is something else. Where more than a choice is in the
-loss, and its terms are logged, nothing is said.
+loss, and its terms are logged, nothing is said; nor where source or settings speak of smoothed or mixed
+labels, which leave a network of many classes a whole nat.
 
 ## References
 - Guo et al., "On Calibration of Modern Neural Networks", 2017
@@ -24,12 +25,15 @@ loss, and its terms are logged, nothing is said.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.settings import Settings
+from stethoscope.signals.sources import Sources
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.validation import EVALUATE_MORE, Validation
 
@@ -43,9 +47,18 @@ TIMES_CHANCE = 3.0  # a share of right answers that was learned
 MOST_RIGHT = 0.9
 NATS = 0.25
 RISEN = 1.05  # times its minimum: a validation loss that has passed it
+SOFT_LABELS = re.compile(
+    r"(?:smoothing|mixup|cutmix)(?!\w*[\"']?\s*[=:]\s*0(?:\.0*)?(?![\d.]))", re.IGNORECASE
+)
 
 
-def examine(loss: TrainLoss, validation: Validation, start: StartingPoint) -> Iterator[Finding]:
+def examine(
+    loss: TrainLoss,
+    validation: Validation,
+    start: StartingPoint,
+    sources: Sources | None,
+    settings: Settings | None,
+) -> Iterator[Finding]:
     """Fire where the answers are right far more often than the loss says."""
     right, train = validation.metrics.get("val/accuracy"), loss.series.finite()
     if right is None:
@@ -54,6 +67,8 @@ def examine(loss: TrainLoss, validation: Validation, start: StartingPoint) -> It
         raise InsufficientData("too few evaluations were logged", EVALUATE_MORE)
     begins = int(train.steps[0]) <= EARLY * int(train.steps[-1])
     if not loss.measures_progress or not start.from_scratch or not begins or len(loss.terms) > 1:
+        return
+    if _softens_labels(sources, settings):
         return
     choices = math.exp(min(float(train.values[0]), 20.0))
     percent = 100.0 if float(right.series.values.max()) > 1.0 else 1.0
@@ -82,3 +97,10 @@ def _knowing_how_often(share: float, choices: float) -> float:
     """The cross-entropy of the right certainty on one answer, and guesses among the others."""
     wrong = 1.0 - share
     return -share * math.log(share) - wrong * math.log(wrong / (choices - 1.0))
+
+
+def _softens_labels(sources: Sources | None, settings: Settings | None) -> bool:
+    """Whether labels are smoothed or mixed, as far as source and settings tell."""
+    texts = [source.text for source in sources or ()]
+    texts += [f"{setting.leaf}={setting.text}" for setting in settings or ()]
+    return any(SOFT_LABELS.search(text) for text in texts)

@@ -4,13 +4,15 @@
 Cross entropies over tables of products: whether a table of a batch with itself, both views of every sample
 joined, keeps its diagonal; whether a table whose first column is the matching pair is read as if the pair
 lay on the diagonal; whether a table of two batches (`queries @ passages.T`) is asked for its first column in
-every row; and whether a temperature below one is multiplied with the table.
+every row; whether the rows that are held against each other were given a length of one down their columns;
+and whether a temperature below one is multiplied with the table.
 
 ## Why it matters
 Nothing is more like a sample than itself, so with the diagonal the answer can never win. Read along the
 diagonal, the negatives of the queue are learned as matches; asked for one column, all queries are drawn to
-the same passage. And a temperature that multiplies makes all likenesses nearly equal: the loss stays at the
-logarithm of the batch.
+the same passage. Rows whose columns were made unit vectors are nearly zero in a large batch, and as long as
+their neighbours let them be. And a temperature that multiplies makes all likenesses nearly equal: the loss
+stays at the logarithm of the batch.
 
 ## When it is harmless
 A learned scale such as `logit_scale.exp()` multiplies and means it. A diagonal that is masked, filled,
@@ -37,6 +39,7 @@ WHY = {
     "itself": "holds every sample against itself, which is always the most like it",
     "labels": "asks for the diagonal of a table whose first column is the matching pair",
     "column": "asks for the first column in every row of a table of two batches, which is one pair's",
+    "lengths": "sums along rows, and the columns have the length of one: it is a batch's, not a sample's",
     "temperature": "is a temperature below one and multiplies the likenesses, which makes them all alike",
 }
 

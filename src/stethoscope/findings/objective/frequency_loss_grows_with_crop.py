@@ -93,8 +93,8 @@ def _fix(spectrum: Site | None, growth: float) -> Fix | None:
         return None  # something is summed over the picture too
     splices = [
         splice
-        for call in all_nodes(spectrum.source.tree)
-        if isinstance(call, ast.Call) and ast.dump(call.func) == ast.dump(node.func)
+        for call in all_nodes(spectrum.source.tree, ast.Call)
+        if ast.dump(call.func) == ast.dump(node.func)
         if (splice := _orthonormal(spectrum, call)) is not None
     ]
     return Fix('scale the transforms with norm="ortho"', Level.UNSAFE, tuple(splices)) if splices else None

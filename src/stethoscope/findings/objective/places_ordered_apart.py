@@ -4,7 +4,8 @@
 Cross entropies over the places of sequences. The places of a batch are numbered, and what is done to the
 tokens, to the scores of the network and to the labels before they are compared is computed on these numbers:
 transposing, reshaping, padding with or without `batch_first`. Whether the network itself turns the axes round
-is known from computing it.
+is known from computing it. CTC losses take places first and samples second: scores are followed to them from
+a network that was seen to take samples first.
 
 ## Why it matters
 Both rows have the same length, so nothing fails. Nearly every score is held to the label of another sample or
@@ -12,7 +13,9 @@ place: the loss falls to what the frequencies of the labels give, and no further
 
 ## When it is harmless
 Where tokens and labels are laid out differently in the batch and brought together later, the numbers meet,
-and nothing is said. A network that cannot be computed is not examined.
+and nothing is said. A network of samples first may be fed with places first where it works on each place by
+itself: only one in which places reach each other is judged. A network that cannot be computed is not
+examined.
 
 ## References
 - torch.nn.utils.rnn.pad_sequence, argument `batch_first`
@@ -25,6 +28,7 @@ from collections.abc import Iterator
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import index
 from stethoscope.program.objective.flattened_orders import ordered_apart
+from stethoscope.program.objective.samples_first import samples_first
 from stethoscope.program.settings.settings_tree import settings_tree
 from stethoscope.signals.settings import Settings
 from stethoscope.signals.sources import Sources
@@ -42,4 +46,12 @@ def examine(sources: Sources, settings: Settings | None) -> Iterator[Finding]:
             "labels of other places",
             evidence={"scores": one.scores, "labels": one.labels},
             proof="both were computed on numbered places",
+        )
+    for aligned in samples_first(index(sources.program), tree):
+        text = " ".join(aligned.site.text.split())[:80]
+        yield Finding(
+            aligned.site.where,
+            f"`{text}` takes places first, and {aligned.network} gives samples first",
+            evidence={"network": aligned.network, "loss": text},
+            proof="the network was tried on small arrays, and its scores followed to the loss",
         )

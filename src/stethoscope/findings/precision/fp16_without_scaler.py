@@ -79,7 +79,7 @@ def _backward(precision: LoopPrecision) -> Site:
     moves = loop.of(Kind.BACKWARD)
     if moves or loop.hook is None:
         return moves[0].event.site
-    returned = [node for node in own_nodes(loop.hook.node) if isinstance(node, ast.Return)]
+    returned = own_nodes(loop.hook.node, ast.Return)
     return Site(loop.hook.source, returned[-1] if returned else loop.hook.node)
 
 

@@ -179,8 +179,7 @@ def _mixed(cast: Site) -> Fix | None:
     """Weights in float32 and autocast around them, where an engine is told the precision by a word."""
     told = [
         word.value
-        for node in all_nodes(cast.source.tree)
-        if isinstance(node, ast.Call)
+        for node in all_nodes(cast.source.tree, ast.Call)
         for word in node.keywords
         if word.arg == "precision" and str(getattr(word.value, "value", "")).endswith("-true")
     ]
@@ -203,7 +202,7 @@ def _loaded_whole(cast: Site, dtype: DType, name: str) -> Fix | None:
         return None
     splices = [replaced(source, given[0], "torch.float32")]
     if name == "the trainer":
-        calls = (one for one in all_nodes(source.tree) if isinstance(one, ast.Call))
+        calls = (one for one in all_nodes(source.tree, ast.Call))
         arguments = [one for one in calls if _called(one).endswith("TrainingArguments")]
         if len(arguments) != 1:
             return None

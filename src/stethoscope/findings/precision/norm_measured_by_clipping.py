@@ -168,8 +168,8 @@ def _decides(call: Call) -> bool:
     home = call.within[-1].node if call.within else call.site.source.tree
     names = {
         target.id
-        for node in all_nodes(home)
-        if isinstance(node, ast.Assign) and any(inner is call.site.node for inner in all_nodes(node.value))
+        for node in all_nodes(home, ast.Assign)
+        if any(inner is call.site.node for inner in all_nodes(node.value))
         for target in node.targets
         if isinstance(target, ast.Name)
     }

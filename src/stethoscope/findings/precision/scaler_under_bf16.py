@@ -83,7 +83,7 @@ def _is_made_for_float16(site: Site) -> bool:
         for node in nodes
         if isinstance(node, ast.If | ast.IfExp) and any(inner is site.node for inner in all_nodes(node))
     ]
-    asked = {inner.id for test in tests for inner in all_nodes(test) if isinstance(inner, ast.Name)}
+    asked = {inner.id for test in tests for inner in all_nodes(test, ast.Name)}
     answers = [
         node.value
         for node in nodes
@@ -100,8 +100,8 @@ def _switch(site: Site) -> str:
     if isinstance(given, ast.Name):
         assigned = [
             node.value
-            for node in all_nodes(site.source.tree)
-            if isinstance(node, ast.Assign) and any(dotted(target) == given.id for target in node.targets)
+            for node in all_nodes(site.source.tree, ast.Assign)
+            if any(dotted(target) == given.id for target in node.targets)
         ]
         given = assigned[0] if len(assigned) == 1 else given
     return ast.unparse(given) if given is not None else ""

@@ -5,6 +5,7 @@ Collective calls (all_reduce, broadcast, barrier, gather and those of accelerate
 passes and weight updates of distributed programs: whether a condition on the rank, or an earlier return or
 continue of some ranks, keeps part of them from it. Helpers are followed to the collective inside. A round
 that a rank leaves out because of what its own batch holds keeps it from the backward pass of the others.
+So does a way out of the training loop that asks for the rank, or for a mark that was set on some ranks only.
 
 ## Why it matters
 A collective returns when every rank has called it. If rank 0 alone calls it, rank 0 waits until the time
@@ -13,7 +14,8 @@ that only some ranks make leaves the replicas with different weights.
 
 ## When it is harmless
 Where the other ranks make the same call in the other branch, or under the opposite condition (one rank
-prepares the data while the others wait at a barrier). Collectives of a group of ranks are left alone.
+prepares the data while the others wait at a barrier). Collectives of a group of ranks are left alone, and a
+mark to stop that is broadcast before the ranks ask for it.
 
 ## References
 - torch.distributed, collective functions
@@ -29,6 +31,7 @@ from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.evaluation.evaluations import names_in
 from stethoscope.program.loop.moves import Kind
 from stethoscope.program.ranks.decisions import Decisions, Ranks
+from stethoscope.program.ranks.lone_exits import lone_exits
 from stethoscope.program.ranks.skipped_batches import skipped_batches
 from stethoscope.program.walk.events import Call, Event, Scope
 from stethoscope.program.walk.values import Site
@@ -56,6 +59,17 @@ def examine(processes: Processes) -> Iterator[Finding]:
                 tuple(dict.fromkeys((entry.where, event.site.where, condition.source.where(condition.node)))),
                 f"{what} only on the ranks that pass `{asked}`: the others never make the call",
                 evidence={"call": event.site.text, "condition": asked},
+                proof="a collective returns only when every rank has called it",
+            )
+        for jump, condition in lone_exits(ranks):
+            if jump.site.node in seen:
+                continue
+            seen.add(jump.site.node)
+            asked = ast.unparse(condition.node)
+            yield Finding(
+                (condition.source.where(condition.node), jump.site.where),
+                f"only the ranks that pass `{asked}` leave the training loop: the others wait for them",
+                evidence={"condition": asked},
                 proof="a collective returns only when every rank has called it",
             )
         for move, condition in skipped_batches(ranks):

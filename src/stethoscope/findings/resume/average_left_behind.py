@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from stethoscope.findings.finding import Finding, Rule, Severity, Subject
 from stethoscope.program.index import index
-from stethoscope.program.resume.unread_averages import unread_averages
+from stethoscope.program.resume.unread_entries import unread_averages
 from stethoscope.signals.sources import Sources
 
 RULE = Rule(code="RES550", since="0.9", severity=Severity.WARNING, subject=Subject.SOURCE)

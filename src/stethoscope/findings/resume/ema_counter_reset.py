@@ -107,7 +107,7 @@ def _kept(lost: LostCount) -> Fix | None:
 
 def _key_of(source: Source, load: ast.FunctionDef, name: str) -> str | None:
     """The key under which the class of a method saves one of its numbers."""
-    owner = next(one for one in all_nodes(source.tree) if isinstance(one, ast.ClassDef) and load in one.body)
+    owner = next(one for one in all_nodes(source.tree, ast.ClassDef) if load in one.body)
     for node in all_nodes(owner):
         for key, value in _entries(node):
             if ast.unparse(value) == f"self.{name}":

@@ -44,8 +44,8 @@ def examine(resumes: Resumes) -> Iterator[Finding]:
             seen.add(one.load.site.node)
             yield Finding(
                 (one.load.site.where, one.save.where),
-                f"the saved names begin with {one.saved!r} and those of the network with {one.loaded!r}: "
-                "with strict=False no weight is loaded",
+                f"the names that are handed over begin with {one.saved!r} and those of the "
+                f"network with {one.loaded!r}: with strict=False no weight is loaded",
                 evidence={"saved": one.saved, "loaded": one.loaded},
                 proof="the wrapper puts its prefix before every name, and only one side is wrapped",
             )

@@ -4,7 +4,8 @@
 Reads with a default, such as `cfg.get("warmup", 0)`, `getattr(cfg, "warmup", 0)` and
 `cfg.get("train", {}).get("batch_size", 32)`: whether the settings have no such name there, while a setting
 that nothing reads is called the same in another section, or so alike that it can only be a slip. For the
-rounds of a loop it is enough that the only setting of that name stands elsewhere.
+rounds of a loop it is enough that the only setting of that name stands elsewhere. Variables that a launcher
+exports are held against `os.environ.get("LR", 1e-3)` likewise, also by what they are for: LR, LEARNING_RATE.
 
 ## Why it matters
 Neither the file nor the program complains. The run goes on with the default, and the value that somebody
@@ -15,7 +16,7 @@ A setting that anything else reads, or that goes on with its whole section to wh
 not reported. Names that are merely similar (`beta1`, `beta2`, `train_size`, `eval_size`) are two names.
 
 ## References
-- `dict.get`, `getattr` with a default
+- `dict.get`, `getattr` with a default, `os.environ.get`
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity, Subject
+from stethoscope.recipe.exported_variables import exported_variables
 from stethoscope.signals.learning_rate import LearningRate
 from stethoscope.signals.restarts import Restarts
 from stethoscope.signals.settings import Settings
@@ -66,11 +67,21 @@ def examine(
     is_constant = highest <= finite.values.min() * (1 + NEAR)
     if (first == 0 and not is_constant) or _is_scaled(highest / wanted, plan):
         return
+    if settings is not None and any(abs(one - highest) <= NEAR * highest for one in _exported(settings)):
+        return
     yield Finding(
         (asked.setting.where, finite.where(int(finite.steps[first]))),
         f"{asked.name} is {wanted:g}, and the highest learning rate in the log is {highest:g}",
         evidence={"asked": wanted, "highest": highest},
     )
+
+
+def _exported(settings: Settings) -> Iterator[float]:
+    """The numbers that a launcher puts into the environment: the program may take its rate from there."""
+    for file in settings.recipe.files:
+        for one in exported_variables(file.text, file.file) if file.syntax == "shell" else ():
+            if isinstance(one.value, int | float) and one.value > 0:
+                yield float(one.value)
 
 
 def _is_scaled(ratio: float, plan: TrainingPlan) -> bool:

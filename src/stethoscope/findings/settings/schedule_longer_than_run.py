@@ -37,6 +37,7 @@ _DECAYS = re.compile(r"cos|linear|poly|decay|wsd|trapezoid|onecycle", re.IGNOREC
 def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
     """Fire where what is laid out over steps is much longer than the epochs of the run."""
     decays = any(_DECAYS.search(str(one.amount.value)) for one in plan["schedule"].asked)
+    yield from _in_epochs(plan, files)
     explicit = [one for one in plan["decay length"].asked if one.amount.unit == "step"]
     laid_out = explicit or (_planned(plan) if decays else [])
     if not laid_out:
@@ -58,6 +59,24 @@ def examine(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding
                 fix=files.with_value(one.setting, round(run), "lay it out over the run") if files else None,
             )
             return
+
+
+def _in_epochs(plan: TrainingPlan, files: EditableFiles | None) -> Iterator[Finding]:
+    """A decay and a run that are both given in epochs."""
+    run = plan["length of the run"].only("epoch")
+    asked = plan["decay length"].only("epoch")
+    if run is None or asked is None or plan.extent.is_trial:
+        return
+    # A default may belong to another schedule, and `decay_epochs` is as often the length of one step.
+    if asked.is_default or asked.setting.leaf.endswith("decay_epochs"):
+        return
+    epochs, length = run.amount.number or 0.0, asked.amount.number or 0.0
+    if 0 < LONGER * epochs <= length:
+        yield Finding(
+            (asked.setting.where, run.setting.where),
+            f"{asked.name} is {length:,g} epochs, and the run has {epochs:,g}: the rate hardly decays",
+            evidence={"laid out for": length, "run": epochs, "unit": "epochs"},
+        )
 
 
 def _planned(plan: TrainingPlan) -> list[Asked]:

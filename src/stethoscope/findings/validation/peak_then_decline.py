@@ -32,7 +32,7 @@ import numpy as np
 from stethoscope.detectors.counted import error_of_difference, samples
 from stethoscope.detectors.peak import LEAST_POINTS, Peak, collapse, peak
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
-from stethoscope.run.names import LOWER
+from stethoscope.run.names import HIGHER, LOWER
 from stethoscope.signals.curriculum import Curriculum
 from stethoscope.signals.loss import ADVERSARIAL, PERCEPTUAL, TrainLoss, words
 from stethoscope.signals.validation import EVALUATE_MORE, Metric, Validation
@@ -50,6 +50,8 @@ LARGE_RISE = 0.5  # of a loss, beyond what certainty explains
 COUNTED = frozenset({"accuracy", "acc", "top1", "top5", "precision", "recall", "match", "error"})
 EXPLAINED = frozenset({"r2", "mcc", "kappa", "pearson", "spearman"})  # zero says nothing, and one all
 LEAST_SHARE = 0.2  # what a drop of these is compared with at least
+LIKENESSES = frozenset({"ssim", "msssim", "dice", "iou", "miou"})  # a loss is often made of them
+HALVED = 0.5  # of the best value
 ERRORS = 2.0  # standard errors of the difference of two counted shares
 MOSTLY = 0.5  # of a drop
 BEYOND_GAIN = 1e9  # stands for a metric that had gained nothing
@@ -90,7 +92,7 @@ def examine(
     if found:
         worst = max(found, key=lambda one: (one.matters, one.relative))
         cautious = (loss is not None and loss.reinforced) or len(found) < FEW * len(tested)
-        cautious = cautious or _only_certainty(worst, validation)
+        cautious = cautious or _only_certainty(worst, validation) or _is_a_distance(worst, validation)
         for_looks = loss is not None and _pays_for_looks(worst, loss)
         follows = _follows_difficulty(worst, loss, curriculum)
         yield _finding(worst, [one for one in found if one is not worst], cautious, for_looks, follows)
@@ -112,6 +114,13 @@ def _only_certainty(worst: Decline, validation: Validation) -> bool:
     """Whether a loss rises, by less than half, while a score of the same model still improves."""
     is_loss = worst.metric.better == LOWER and worst.relative < LARGE_RISE
     return is_loss and validation.still_improves(worst.seen.best_step) != ""
+
+
+def _is_a_distance(worst: Decline, validation: Validation) -> bool:
+    """Whether what is called a likeness halves while another score improves: 1 - SSIM, logged as SSIM."""
+    is_likeness = not LIKENESSES.isdisjoint(words(worst.metric.series.name))
+    halves = worst.metric.better == HIGHER and worst.relative >= HALVED
+    return is_likeness and halves and validation.still_improves(worst.seen.best_step) != ""
 
 
 def _follows_difficulty(worst: Decline, loss: TrainLoss | None, curriculum: Curriculum | None) -> bool:

@@ -108,9 +108,7 @@ def _only(function: Function, name: str) -> ast.expr | None:
 
 def _cut(node: ast.expr) -> ast.Subscript | None:
     """The one window that an expression reads."""
-    cuts = [
-        one for one in all_nodes(node) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
-    ]
+    cuts = [one for one in all_nodes(node, ast.Subscript) if isinstance(one.slice, ast.Slice)]
     return cuts[0] if len(cuts) == 1 else None
 
 

@@ -191,8 +191,8 @@ def _drawn(getter: FunctionNode) -> set[str]:
     """The names that a getter gives something drawn at random."""
     return {
         name
-        for node in own_nodes(getter)
-        if isinstance(node, ast.Assign) and _draws(node.value, set())
+        for node in own_nodes(getter, ast.Assign)
+        if _draws(node.value, set())
         for target in node.targets
         for name in _names(target)
     }

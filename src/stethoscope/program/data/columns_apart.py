@@ -166,7 +166,7 @@ def _of_rows(body: _Body, element: ast.expr, loop: ast.comprehension, value: ast
     known = body.columns.get(loop.iter.id)
     if known is not None:
         return _Column(known.rows, f"{known.order}{order}", value)
-    targets = {one.id for one in all_nodes(loop.target) if isinstance(one, ast.Name)}
+    targets = {one.id for one in all_nodes(loop.target, ast.Name)}
     is_taken = isinstance(loop.target, ast.Tuple) or any(
         isinstance(one, ast.Subscript | ast.Attribute) and dotted(one.value) in targets
         for one in all_nodes(element)

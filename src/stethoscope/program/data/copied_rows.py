@@ -210,10 +210,7 @@ def _copies(function: Function) -> bool:
     drawn = {
         name
         for node in own_nodes(function.node, ast.Assign)
-        if any(
-            bare_name(call) in {"choice", "choices"} and _draws_again(call)
-            for call in all_nodes(node.value, ast.Call)
-        )
+        if any(map(_draws_again, all_nodes(node.value, ast.Call)))
         for target in node.targets
         for name in (dotted(target),)
         if name
@@ -221,17 +218,24 @@ def _copies(function: Function) -> bool:
     calls = own_nodes(function.node, ast.Call)
     resampled = any(bare_name(one) == "fit_resample" for one in calls)
     resampled = resampled or any(bare_name(one) in JOINING and _joins_copies(one) for one in calls)
-    if not drawn and not resampled:
-        return False
     joined = any(
-        bare_name(call) in JOINING and {one.id for one in all_nodes(call, ast.Name)} & drawn
-        for call in own_nodes(function.node, ast.Call)
+        bool({one.id for one in all_nodes(call, ast.Name)} & drawn)
+        or any(map(_draws_again, all_nodes(call, ast.Call)))
+        for call in calls
+        if bare_name(call) in JOINING
     )
     returned = any(node.value is not None for node in own_nodes(function.node, ast.Return))
     return returned and (joined or resampled)
 
 
 def _draws_again(call: ast.Call) -> bool:
+    """`rng.choice(rare, n, replace=True)`, `random.choices(rare, k=n)`, `np.repeat(rare, times)`."""
+    if bare_name(call) not in {"choice", "choices", "repeat"}:
+        return False
+    if bare_name(call) == "repeat":
+        return (
+            len(call.args) == 2 and not call.keywords and dotted(call.func) in {"np.repeat", "numpy.repeat"}
+        )
     if bare_name(call) == "choices":
         return True
     told = {word.arg: word.value for word in call.keywords}

@@ -165,10 +165,10 @@ def _made_of_all(node: ast.AST, item: str) -> Iterator[str]:
     """The names that are given something of the whole data set, and not of one item: `n = len(self.rows)`."""
     if not isinstance(node, ast.Assign):
         return
-    read = {one.id for one in all_nodes(node.value) if isinstance(one, ast.Name)}
+    read = {one.id for one in all_nodes(node.value, ast.Name)}
     if "self" in read and item not in read:
         for target in node.targets:
-            yield from (one.id for one in all_nodes(target) if isinstance(one, ast.Name))
+            yield from (one.id for one in all_nodes(target, ast.Name))
 
 
 def _is_of_whole(call: ast.AST) -> bool:
@@ -188,10 +188,36 @@ def _ignores_index_in(method: Function) -> bool:
 
 
 def _reads(method: Function, name: str) -> bool:
+    """Whether a method reads a name for anything but to try again, or to say where it failed."""
+    nodes = list(own_nodes(method.node))
+    beside = {
+        id(inner)
+        for node in nodes
+        if isinstance(node, ast.Raise) or _tells(node) or _tries_again(node, name)
+        for inner in ast.walk(node)
+    }
     return any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        for node in own_nodes(method.node)
+        for node in nodes
+        if id(node) not in beside
     )
+
+
+def _tells(node: ast.AST) -> bool:
+    called = (dotted(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    return called in {"print", "warn", "warning", "info", "debug", "error", "exception"}
+
+
+def _tries_again(node: ast.AST, name: str) -> bool:
+    """`self.__getitem__(index)` and `self[index]`, where a sample could not be made."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="self"), attr="__getitem__"), args=[ast.Name(id=asked)]
+        ):
+            return asked == name
+        case ast.Subscript(value=ast.Name(id="self"), slice=ast.Name(id=asked)):
+            return asked == name
+    return False
 
 
 def is_off(value: Value | None) -> bool:

@@ -12,9 +12,11 @@ from stethoscope.program.data.loader_pairs import LoaderPair, dataset_classes, l
 from stethoscope.program.data.normalisation import pipelines
 from stethoscope.program.data.scaled_at import By, are_of_same_data, divided_apart
 from stethoscope.program.data.standardisation import (
+    READING,
     SAME_DEPTH,
     Kind,
     Standardised,
+    is_over_items,
     is_same,
     standardisations,
     statistics_of,
@@ -50,7 +52,6 @@ HOW_WORDS = frozenset({
     "args",
 })
 # fmt: on
-READING = frozenset({"read_image", "imread", "open", "load", "read", "loadtxt", "read_csv", "decode_image"})
 KINDS = {By.DATA: Kind.OWN, By.SAMPLE: Kind.ITEM, By.NUMBER: Kind.GIVEN}
 ROUNDING = 0.02  # numbers that differ by less were rounded
 
@@ -237,7 +238,8 @@ def _is_computed_anew(pair: LoaderPair, judged: Standardised, trained: Sequence[
     if judged.kind is not Kind.GIVEN or judged.numbers is not None:
         return False
     known = [one for other in trained if other.kind is Kind.GIVEN for one in statistics_of(pair.run, other)]
-    own = statistics_of(pair.run, judged)
+    # What is taken over the axes behind the first is each item's own.
+    own = [one for one in statistics_of(pair.run, judged) if is_over_items(one)]
     if any(one is other for one in own for other in known):
         return False
     twice = [(one, other) for one in own for other in known if one.site.node is other.site.node]

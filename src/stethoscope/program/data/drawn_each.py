@@ -33,7 +33,7 @@ def drawn_each(index: Index) -> tuple[PartedPair, ...]:
 
 
 def _in_comprehensions(function: Function) -> Iterator[PartedPair]:
-    for node in own_nodes(function.node):
+    for node in own_nodes(function.node, ast.DictComp, ast.ListComp, ast.GeneratorExp):
         if isinstance(node, ast.DictComp):
             yield from _each(function, node.value, node.generators[0])
         elif isinstance(node, ast.ListComp | ast.GeneratorExp):

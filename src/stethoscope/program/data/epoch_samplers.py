@@ -107,8 +107,7 @@ def _seeds(order: Function) -> tuple[str, ...]:
     found: list[str] = []
     given = {
         target.id: node.value
-        for node in own_nodes(order.node)
-        if isinstance(node, ast.Assign)
+        for node in own_nodes(order.node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -145,8 +144,8 @@ def _written(method: Function) -> tuple[str, ...]:
     """The attributes of an object that a method of it writes."""
     return tuple(
         node.attr
-        for node in own_nodes(method.node)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        for node in own_nodes(method.node, ast.Attribute)
+        if isinstance(node.ctx, ast.Store)
         if isinstance(node.value, ast.Name) and node.value.id == "self"
     )
 
@@ -194,7 +193,7 @@ def _may_be_told_elsewhere(loader: TrainingLoader) -> bool:
         for function in loader.run.index.functions:
             if function.source is not source or id(function.node) in entered or function.name == "set_epoch":
                 continue
-            calls = (node for node in own_nodes(function.node) if isinstance(node, ast.Call))
+            calls = (node for node in own_nodes(function.node, ast.Call))
             if any(bare_name(call) == "set_epoch" and not _is_a_number(call) for call in calls):
                 return True
     return False

@@ -30,8 +30,8 @@ def fitted_again(index: Index) -> tuple[ToldApart, ...]:
             continue
         calls = [
             (node, node.func.attr, ast.unparse(node.func.value).rpartition(".")[2])
-            for node in all_nodes(module.source.tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1
+            for node in all_nodes(module.source.tree, ast.Call)
+            if isinstance(node.func, ast.Attribute) and len(node.args) == 1
             if node.func.attr in fitting and isinstance(node.func.value, ast.Name | ast.Attribute)
         ]
         for judged, method, name in calls:

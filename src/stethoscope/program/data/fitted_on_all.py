@@ -12,15 +12,19 @@ from dataclasses import dataclass
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING
 from stethoscope.program.data.unscaled_siblings import TARGETS
-from stethoscope.program.index import Index
+from stethoscope.program.index import Class, Index
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import bodies, own_below
+from stethoscope.program.syntax import all_nodes, bodies, own_below
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 SCALERS = ("Scaler", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
-CHOOSERS = ("SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV", "TargetEncoder")
+# What looks at the answers: choices of features, and encoders that put a mean of answers for each category.
+CHOOSERS = (
+    "SelectKBest", "SelectPercentile", "SelectFromModel", "RFE", "RFECV", "TargetEncoder", "CatBoostEncoder",
+    "LeaveOneOutEncoder", "WOEEncoder", "JamesSteinEncoder", "MEstimateEncoder",
+)  # fmt: skip
 SIDES = {ast.Lt: "head", ast.LtE: "head", ast.Gt: "tail", ast.GtE: "tail"}
 WHOLE_ROWS = frozenset({"to_numpy", "astype", "drop", "fillna", "copy", "select_dtypes", "reset_index"})
 PARTED = TRAINING | HELD_OUT | {"source"}
@@ -38,6 +42,7 @@ class FittedOnAll:
 
 def fitted_on_all(index: Index) -> Iterator[FittedOnAll]:
     """The statistics of rows that are split further down in the same body."""
+    encoders = tuple(cls.name for cls in index.classes if _encodes_by_answers(cls))
     for module in index.modules.values():
         source = module.source
         if is_test(source):
@@ -45,7 +50,7 @@ def fitted_on_all(index: Index) -> Iterator[FittedOnAll]:
         for body in bodies(source.tree):
             nodes = [node for statement in body for node in own_below(statement)]
             splits = list(_splits(nodes))
-            for fit, given, kept, by_answers in _fits(nodes) if splits else ():
+            for fit, given, kept, by_answers in _fits(nodes, encoders) if splits else ():
                 begun = _parted(nodes, given, fit)
                 # Where all rows are fitted under a name of their own, it does not matter what comes first.
                 whole = [node for node, name in splits if name == given and (given != kept or _is_fit(fit))]
@@ -73,7 +78,13 @@ def _splits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
                 yield from ((node, whole) for whole in _parted_in_two(pairs))
                 for one, part in pairs:
                     match one, part:
-                        case ast.Name(id=kept), ast.Subscript(value=ast.Name(id=name), slice=ast.Slice()):
+                        case (
+                            ast.Name(id=kept),
+                            ast.Subscript(
+                                value=ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="iloc"),
+                                slice=ast.Slice(),
+                            ),
+                        ):
                             cut.setdefault(name, set()).update(words(kept))
                             if cut[name] & TRAINING and cut[name] & HELD_OUT:
                                 yield node, name
@@ -126,7 +137,23 @@ def _counted(node: ast.expr) -> str:
     return ""
 
 
-def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
+def _encodes_by_answers(cls: Class) -> bool:
+    """Whether a class keeps a mean of answers for each category: `fit` groups rows by it."""
+    fit = cls.methods.get("fit")
+    if fit is None:
+        return False
+    asked = {name for name in fit.parameters if TARGETS & set(words(name))}
+    grouped = [
+        one.slice
+        for one in all_nodes(fit.node, ast.Subscript)
+        if isinstance(one.value, ast.Call) and bare_name(one.value) == "groupby"
+    ]
+    return any(getattr(one, "id", "") in asked for one in grouped)
+
+
+def _fits(
+    nodes: Sequence[ast.AST], encoders: tuple[str, ...] = ()
+) -> Iterator[tuple[ast.AST, str, str, bool]]:
     """Where statistics are taken: of which rows, which name is split then, and with the answers or not."""
     made = _made(nodes)
     means = _means(nodes)
@@ -139,8 +166,8 @@ def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
                 ) as call,
             ) if given := _table(rows):
                 kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
-                if _may_leak(kind, given):
-                    yield call, given, kept, bool(more) and kind in CHOOSERS
+                if _may_leak(kind, given, encoders):
+                    yield call, given, kept, bool(more) and kind in (*CHOOSERS, *encoders)
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=given))], value=ast.Call() as call) if (
                 _averages_answers(call, given, nodes)
             ):
@@ -150,8 +177,8 @@ def _fits(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.AST, str, str, bool]]:
                 | ast.Assign(value=ast.Call(func=ast.Attribute(value=tool, attr="fit"), args=[rows, *more]))
             ) if given := _table(rows):
                 kind = bare_name(tool) if isinstance(tool, ast.Call) else made.get(ast.unparse(tool), "")
-                if _may_leak(kind, given):
-                    yield node, given, given, bool(more) and kind in CHOOSERS
+                if _may_leak(kind, given, encoders):
+                    yield node, given, given, bool(more) and kind in (*CHOOSERS, *encoders)
             case ast.Assign(
                 targets=[ast.Name(id=kept)],
                 value=ast.BinOp(
@@ -204,9 +231,9 @@ def _made(nodes: Sequence[ast.AST]) -> dict[str, str]:
     }
 
 
-def _may_leak(kind: str, given: str) -> bool:
+def _may_leak(kind: str, given: str, encoders: tuple[str, ...] = ()) -> bool:
     spoken = set(words(given))
-    return kind.endswith(SCALERS + CHOOSERS) and not spoken & (PARTED | TARGETS)
+    return (kind.endswith(SCALERS + CHOOSERS) or kind in encoders) and not spoken & (PARTED | TARGETS)
 
 
 def _means(nodes: Sequence[ast.AST]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from stethoscope.program.index import Class, External, Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import Role, role_by_name
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_assignments, own_below, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -29,17 +29,14 @@ SEEDING = frozenset({
     "manual_seed", "seed", "set_seed", "seed_everything", "set_random_seed", "fix_seed", "setup_seed",
 })
 # fmt: on
-TAKING_PARTS = (
-    "Subset",
-    "random_split",
-    "SubsetRandomSampler",
-    "indices",
-    "KFold",
-    "train_test_split",
-    "fold",
-)
+TAKING_PARTS = re.compile(r"Subset|random_split|indices|KFold|train_test_split|(?<![a-z])folds?(?![a-z])")
 TREATMENTS = TRAINING | {"noise", "jitter", "augment", "is", "flip", "mirror", "dropout", "shuffle"}
 CHANGES = ("transform", "tf", "aug", "preprocess", "collate")
+# What rows are read with, out of a file that is named.
+OPENING = frozenset({
+    "memmap", "fromfile", "loadtxt", "genfromtxt", "open", "read_text", "read_csv", "read_parquet",
+    "read_table", "read_json", "read_pickle", "read_feather", "open_memmap", "load_from_disk", "load_npz",
+})  # fmt: skip
 JOINING = frozenset(
     {"concat", "concatenate", "ConcatDataset", "vstack", "hstack", "cat", "concatenate_datasets"}
 )
@@ -80,19 +77,13 @@ def leaks(index: Index) -> Iterator[Leak]:
 
 def _assignments(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     """What the names and attributes of a body are given, pairs of tuples one by one."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop(0)
+    for node in own_assignments(body):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = zip(targets, values, strict=False)
                 yield from ((_last(target), value) for target, value in pairs if _last(target))
             case ast.Assign(targets=[target], value=value) if _last(target):
                 yield _last(target), value
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
-                continue
-            case _:
-                waiting.extend(ast.iter_child_nodes(node))
 
 
 def _last(target: ast.expr) -> str:
@@ -205,7 +196,7 @@ def _made_alike(index: Index, module: Module) -> Iterator[Leak]:
 
     Where anything takes parts of a data set by their places, the rest may be what is held out.
     """
-    if any(word in module.source.text for word in TAKING_PARTS):
+    if TAKING_PARTS.search(module.source.text):
         return
     made = list(_data_by_role(index, module))
     for role, held in made:
@@ -226,7 +217,7 @@ def _data_by_role(index: Index, module: Module) -> Iterator[tuple[str, ast.Call]
             case ast.Assign(targets=[target], value=ast.Call() as value):
                 yield from ((_last(target), data) for data in _data_in(value))
             case ast.FunctionDef(name="train_dataloader" | "val_dataloader" as name):
-                returned = (one.value for one in all_nodes(node) if isinstance(one, ast.Return))
+                returned = (one.value for one in all_nodes(node, ast.Return))
                 calls = (one for one in returned if isinstance(one, ast.Call))
                 yield from (
                     (name.removesuffix("_dataloader"), data) for one in calls for data in _data_in(one)
@@ -268,6 +259,7 @@ def _is_told_a_split(index: Index, module: Module, call: ast.Call) -> bool:
     """The same of a data set whose part is computed or looked up: `f"{root}/train"`, `cfg["train"]`."""
     target = index.resolve(module, dotted(call.func) or "")
     is_data = isinstance(target, Class) and index.method(target, "__getitem__") is not None
+    is_data = is_data or any(bare_name(one) in OPENING for one in all_nodes(call, ast.Call))
     given = (*call.args, *(word.value for word in call.keywords))
     spoken = {word for one in given for word in _spoken_parts(one)}
     return (is_data or bare_name(call).endswith(("Dataset", "Folder"))) and bool(
@@ -312,10 +304,8 @@ def _is_treatment(keyword: ast.keyword) -> bool:
 def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`train, _ = random_split(a, sizes)` and `_, val = random_split(b, sizes)`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    nodes = [one for statement in own for one in own_below(statement)]
-    seeds = [one for one in nodes if isinstance(one, ast.Call) and bare_name(one) in SEEDING]
     kept: list[tuple[int, ast.Call]] = []
-    for node in nodes:
+    for node in (one for statement in own for one in own_below(statement, ast.Assign)):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=[first, second])], value=ast.Call() as call):
                 if _is_unseeded_split(index, module, call):
@@ -324,7 +314,10 @@ def _split_anew(index: Index, module: Module, body: Sequence[ast.stmt]) -> Itera
                         kept.append((used.index(True), call))
     trained = next((call for part, call in kept if part == 0), None)
     held = next((call for part, call in kept if part == 1), None)
-    if trained is not None and held is not None and len(seeds) < 2:
+    if trained is None or held is None:
+        return
+    seeds = [c for statement in own for c in own_below(statement, ast.Call) if bare_name(c) in SEEDING]
+    if len(seeds) < 2:
         why = "training and held-out data come from two random splits, each of which draws its own parts"
         yield Leak(module.source, held, trained, why)
 
@@ -376,7 +369,7 @@ def _is_measured_with(node: ast.AST, held: str, whole: str) -> bool:
     """`val_loader = DataLoader(val)`, `fit(..., eval_data=val)`: what is held out is made of it alone."""
     match node:
         case ast.Assign(targets=[target], value=value) if _is_held_out(_last(target)):
-            named = {one.id for one in all_nodes(value) if isinstance(one, ast.Name)}
+            named = {one.id for one in all_nodes(value, ast.Name)}
             return held in named and whole not in named
         case ast.keyword(arg=str() as name, value=ast.Name(id=given)):
             return given == held and _is_held_out(name)
@@ -386,7 +379,7 @@ def _is_measured_with(node: ast.AST, held: str, whole: str) -> bool:
 def _trainers_own_part(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`Trainer(train_dataset=data, eval_dataset=data.select(range(100)))`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    for call in (one for statement in own for one in own_below(statement) if isinstance(one, ast.Call)):
+    for call in (one for statement in own for one in own_below(statement, ast.Call)):
         given = {word.arg: word.value for word in call.keywords if word.arg is not None}
         trained = next(
             (value for name, value in given.items() if _is_training(name) and "data" in name), None
@@ -419,16 +412,15 @@ def _line(node: ast.AST) -> int:
 
 def _held_out_masks(source: Source, body: Sequence[ast.stmt]) -> Iterator[Leak]:
     """`loss = criterion(out[data.test_mask], ...)` and `loss.backward()`, as with the nodes of one graph."""
-    nodes = [one for statement in body for one in all_nodes(statement)]
     learned = {
-        node.func.value.id
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "backward"
-        and isinstance(node.func.value, ast.Name)
+        call.func.value.id
+        for statement in body
+        for call in all_nodes(statement, ast.Call)
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr == "backward"
+        and isinstance(call.func.value, ast.Name)
     }
-    for node in nodes:
+    for node in (one for statement in body for one in all_nodes(statement, ast.Assign)) if learned else ():
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if name in learned:
                 masks = {_last(one) for one in all_nodes(value) if isinstance(one, ast.Name | ast.Attribute)}
@@ -459,7 +451,7 @@ def _overlapping(source: Source, assigned: list[tuple[str, ast.expr]]) -> Iterat
 def _marked(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
     """What masks mark: `train_mask[order[:80]] = True`."""
     own = [statement for statement in body if not isinstance(statement, FunctionNode | ast.ClassDef)]
-    for node in (one for statement in own for one in own_below(statement)):
+    for node in (one for statement in own for one in own_below(statement, ast.Assign)):
         match node:
             case ast.Assign(
                 targets=[ast.Subscript(value=ast.Name(id=name), slice=part)], value=ast.Constant(value=1)
@@ -639,9 +631,7 @@ def _part(index: Index, module: Module, value: ast.expr) -> tuple[str, str, floa
 def redrawn_splits(index: Index) -> Iterator[tuple[Source, ast.Call]]:
     """Random splits that nothing seeds, in programs that are resumed: each start draws another one."""
     sources = [module for module in index.modules.values() if not is_test(module.source)]
-    calls = [
-        node for module in sources for node in all_nodes(module.source.tree) if isinstance(node, ast.Call)
-    ]
+    calls = [node for module in sources for node in all_nodes(module.source.tree, ast.Call)]
     if SEEDING & set(map(bare_name, calls)) or not any(map(_resumes, calls)):
         return
     for module in sources:

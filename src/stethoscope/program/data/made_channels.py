@@ -108,7 +108,20 @@ def _filled(function: Function) -> Iterator[MadeChannels]:
 
 
 def _tells_which(function: Function) -> bool:
-    """Whether a sample says how many of its channels are real: `{"image": image, "channels": count}`."""
+    """Whether a sample says which of its channels are real.
+
+    `{"image": image, "channels": count}`; `return image, arange(wanted) < len(found)`;
+    `return image, len(found)`.
+    """
+    given = given_values(own_nodes(function.node))
+    for returned in own_nodes(function.node, ast.Return):
+        for one in returned.value.elts if isinstance(returned.value, ast.Tuple) else ():
+            held = given.get(one.id, [one])[-1] if isinstance(one, ast.Name) else one
+            called = {bare_name(call) for call in all_nodes(held, ast.Call)}
+            if isinstance(held, ast.Compare) and "arange" in called:
+                return True
+            if isinstance(held, ast.Call) and called == {"len"}:
+                return True
     for node in own_nodes(function.node):
         keys = node.keys if isinstance(node, ast.Dict) else []
         told = [str(key.value) for key in keys if isinstance(key, ast.Constant)]
@@ -250,7 +263,7 @@ def _gathered(function: Function) -> Iterator[MadeChannels]:
                     yield MadeChannels(Site(function.source, node), Site(function.source, node.args[0]))
         elif isinstance(loop, ast.Call) and _is_join(loop) and isinstance(loop.args[0], ast.ListComp):
             copies = loop.args[0]
-            over = {n.id for g in copies.generators for n in all_nodes(g.target) if isinstance(n, ast.Name)}
+            over = {n.id for g in copies.generators for n in all_nodes(g.target, ast.Name)}
             if axis_of(loop) in CHANNEL_AXES and _is_noisy_copy(copies.elt, over):
                 yield MadeChannels(Site(function.source, loop), Site(function.source, copies.elt))
 
@@ -268,7 +281,7 @@ def _is_noisy_copy(node: ast.expr, changed: set[str]) -> bool:
 
 
 def _names_in(node: ast.expr) -> set[str]:
-    return {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
+    return {one.id for one in all_nodes(node, ast.Name)}
 
 
 def _joins(function: Function) -> Iterator[ast.Call]:
@@ -285,5 +298,5 @@ def _spoken(function: Function) -> set[str]:
     """The words of a function's names: its own, its class's, its parameters' and its variables'."""
     owner = function.owner
     names = {function.name, owner.name if isinstance(owner, Class) else "", *function.parameters}
-    names |= {node.id for node in own_nodes(function.node) if isinstance(node, ast.Name)}
+    names |= {node.id for node in own_nodes(function.node, ast.Name)}
     return {word for name in names for word in words(name)}

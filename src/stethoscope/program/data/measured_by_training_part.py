@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
-from stethoscope.program.index import Class, Function, Index
+from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import own_nodes
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 
 HELD_OUT_HOOKS = ("val_dataloader", "test_dataloader", "get_eval_dataloader")
 # What takes parts of a data set by their places: the rest may be what is held out.
 TAKING_PARTS = ("Subset", "sampler", "indices", "fold", "overfit", "sanity", "debug")
 PART_WORDS = frozenset({"mask", "masks", "idx", "index", "indices", "split", "part", "nodes"})
+MASKS = frozenset({"train_mask", "train_idx"})
+SCORING = frozenset(
+    {"acc", "accuracy", "evaluate", "eval", "test", "score", "loss", "f1", "metric", "auc", "entropy"}
+)
 NAMES_OF_EVALUATION = frozenset({"val", "valid", "validate", "validation", "test", "eval", "evaluate", "dev"})
 
 
@@ -27,6 +33,9 @@ def measured_by_training_part(index: Index) -> Iterator[Leak]:
     for cls in index.classes:
         if not is_test(cls.source):
             yield from _by_hook(cls)
+    for module in index.modules.values():
+        if "train_mask" in module.source.text and not is_test(module.source):
+            yield from _by_label(module)
     masked = [function for function in index.functions if _names(function) & {"train_mask", "train_idx"}]
     for function in masked:
         if not is_test(function.source):
@@ -95,6 +104,53 @@ def _by_mask(index: Index, function: Function) -> Iterator[Leak]:
             )
             yield Leak(function.source, node, learned, why)
             return
+
+
+def _by_label(module: Module) -> Iterator[Leak]:
+    """`("val", data.train_mask)`, `{"val": acc(train_mask)}`, `scores["val"] = acc(train_mask)`."""
+    learned = next(
+        (one for one in all_nodes(module.source.tree, ast.Attribute, ast.Name) if _last(one) in MASKS), None
+    )
+    for node in all_nodes(module.source.tree, ast.Tuple, ast.List, ast.Dict, ast.Assign):
+        pairs: list[tuple[ast.expr | None, ast.expr]] = []
+        match node:
+            case ast.Tuple(elts=[said, held]) | ast.List(elts=[said, held]):
+                pairs = [(said, held)]
+            case ast.Dict(keys=keys, values=values):
+                pairs = list(zip(keys, values, strict=True))
+            case ast.Assign(targets=[ast.Subscript(slice=key)], value=held):
+                pairs = [(key, held)]
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as name], value=held):
+                pairs = [(name, held)]
+        for called, part in pairs:
+            if learned is not None and _is_called_held_out(called) and _is_of_training_nodes(part):
+                said_so, measured = ast.unparse(called), ast.unparse(part)
+                why = f"`{said_so}` is measured on the samples that are trained on: `{measured}`"
+                yield Leak(module.source, part, learned, why)
+                return
+
+
+def _is_called_held_out(said: ast.expr | None) -> TypeGuard[ast.expr]:
+    name = str(said.value) if isinstance(said, ast.Constant) else _last(said) if said is not None else ""
+    spoken = set(words(name))
+    return bool(spoken & HELD_OUT) and not spoken & (TRAINING | PART_WORDS)
+
+
+def _is_of_training_nodes(held: ast.expr) -> bool:
+    """Whether nothing but the mask of training parts off what is measured."""
+    if any(
+        isinstance(one, ast.Constant) and HELD_OUT & set(words(str(one.value))) for one in all_nodes(held)
+    ):
+        return False
+    spoken = {_last(one) for one in all_nodes(held, ast.Attribute, ast.Name)}
+    parts = {one for one in spoken if PART_WORDS & set(words(one)) and HELD_OUT & set(words(one))}
+    if parts or not spoken & MASKS:
+        return False
+    if _last(held) in MASKS:
+        return True
+    picked = [one.slice for one in all_nodes(held, ast.Subscript)]
+    scored = [one for one in all_nodes(held, ast.Call) if SCORING & set(words(bare_name(one)))]
+    return any(_last(one) in MASKS for one in (*picked, *(given for call in scored for given in call.args)))
 
 
 def _learned(function: Function) -> Iterator[ast.AST]:

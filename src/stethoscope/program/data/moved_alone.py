@@ -100,6 +100,17 @@ def _mirrored_elsewhere(function: Function, block: ast.If, name: str) -> tuple[s
         others = sorted((moved & given) - touched - {name, ""})
         if id(statement) not in inside and name in moved & given and others:
             return others[0], statement
+    for other in own_nodes(function.node, ast.If):
+        if (
+            id(other) in inside
+            or any(one is block for one in all_nodes(other))
+            or not _asks_chance(other.test)
+        ):
+            continue
+        together = {kept: one for one in other.body if (kept := _mirrored(one)) is not None}
+        others = sorted((together.keys() & given) - touched - {name})
+        if name in together and name in given and others:
+            return others[0], together[others[0]]
     return None
 
 
@@ -265,9 +276,10 @@ def _beside(
         isinstance(node, ast.Subscript) and _named(node) == picture for node in own_nodes(function.node)
     ):
         return None
+    made_here = {id(table) for table in own_nodes(function.node, ast.Dict)}  # and judged above by its values
     for keys, site in handed:
         marks = sorted(filter(_is_mark, keys))
-        if picture in keys and marks:
+        if picture in keys and marks and id(site.node) not in made_here:
             return marks[0], site
     return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
 from stethoscope.program.index import Function, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_assignments, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
@@ -126,19 +126,13 @@ def _returned_row(function: Function) -> list[ast.expr]:
 
 def _parts(source: Source, body: Sequence[ast.stmt], inside: bool = False) -> Iterator[_Named]:
     """What is cut under a name that speaks of a part; with `inside` also the one cut in a larger value."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop(0)
+    for node in own_assignments(body):
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 for target, value in zip(targets, values, strict=False):
                     yield from _given(source, target, value, inside)
             case ast.Assign(targets=[target], value=value):
                 yield from _given(source, target, value, inside)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.expr():
-                continue
-            case _:
-                waiting.extend(ast.iter_child_nodes(node))
 
 
 def _given(source: Source, target: ast.expr, value: ast.expr, inside: bool) -> Iterator[_Named]:

@@ -285,11 +285,7 @@ def _draws(noise: ast.expr, scope: _Scope) -> Iterator[ast.Call]:
         elif isinstance(node, ast.Name):
             made = scope.given.get(node.id, [])
             for one in made if len(made) == 1 else ():
-                yield from (
-                    inner
-                    for inner in all_nodes(one)
-                    if isinstance(inner, ast.Call) and bare_name(inner) in DRAWS
-                )
+                yield from (inner for inner in all_nodes(one, ast.Call) if bare_name(inner) in DRAWS)
 
 
 # --- noisy versions of one thing, joined
@@ -314,7 +310,7 @@ def _joined(join: ast.Call, row: ast.expr, scope: _Scope) -> Iterator[MadeChanne
         gathered += _appended(row, join, scope) if isinstance(row, ast.List) and not row.elts else []
     match row:
         case ast.ListComp(elt=elt, generators=[generator]):
-            over = {inner.id for inner in all_nodes(generator.target) if isinstance(inner, ast.Name)}
+            over = {inner.id for inner in all_nodes(generator.target, ast.Name)}
             named |= set(words_of(generator.iter))
             gathered.append((elt, over))
         case ast.List(elts=[first, second, *rest]) | ast.Tuple(elts=[first, second, *rest]):
@@ -392,7 +388,7 @@ def _base(element: ast.expr, changed: set[str], scope: _Scope) -> ast.expr | Non
 
 
 def _is_fixed(node: ast.expr, changed: set[str]) -> bool:
-    names = {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
+    names = {inner.id for inner in all_nodes(node, ast.Name)}
     is_plain = isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
     return is_plain and bool(names) and not names & changed
 

@@ -205,8 +205,8 @@ def _keywords_given(index: Index, called: str) -> set[str | None]:
         keyword.arg
         for module in index.modules.values()
         if called in module.source.text
-        for call in all_nodes(module.source.tree)
-        if isinstance(call, ast.Call) and _last(call) == called
+        for call in all_nodes(module.source.tree, ast.Call)
+        if _last(call) == called
         for keyword in call.keywords
     }
 

@@ -108,7 +108,7 @@ def _gives_numbers(function: Function) -> bool:
         for table in all_nodes(node, ast.DictComp):
             over = table.generators[0].iter
             is_counted = isinstance(over, ast.Call) and bare_name(over) == "enumerate"
-            numbers = {one.id for one in all_nodes(table.generators[0].target) if isinstance(one, ast.Name)}
+            numbers = {one.id for one in all_nodes(table.generators[0].target, ast.Name)}
             if is_counted and numbers & {one.id for one in all_nodes(table.value, ast.Name)}:
                 return True
     return False

@@ -117,7 +117,7 @@ def _is_text(header: ast.Call) -> bool:
 
 def _looks_up(loop: ast.For) -> bool:
     """Whether something is looked up at the places that a loop goes through."""
-    names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(loop.target, ast.Name)}
     return any(
         isinstance(node, ast.Subscript) and getattr(node.slice, "id", None) in names
         for node in all_nodes(loop)

@@ -132,7 +132,7 @@ def _could_shuffle(node: FunctionNode, switch: str) -> bool:
     """Whether a function shuffles under the condition of its switch."""
     for inner in own_nodes(node):
         if isinstance(inner, ast.If | ast.IfExp) and switch in ast.unparse(inner.test):
-            calls = (one for one in all_nodes(inner) if isinstance(one, ast.Call))
+            calls = (one for one in all_nodes(inner, ast.Call))
             if any((dotted(one.func) or "").rpartition(".")[2] in SHUFFLING for one in calls):
                 return True
     return False

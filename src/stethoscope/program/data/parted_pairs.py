@@ -260,7 +260,7 @@ def _picks(loop: ast.For, orders: set[str]) -> tuple[dict[str, ast.AST], dict[st
         if isinstance(node.slice, ast.Slice):
             is_part = node.slice.lower is not None and node.slice.upper is not None
             as_they_lie.update({name: node} if is_part else {})
-        elif orders & {one.id for one in all_nodes(node.slice) if isinstance(one, ast.Name)}:
+        elif orders & {one.id for one in all_nodes(node.slice, ast.Name)}:
             by_order[name] = node
     return by_order, as_they_lie
 
@@ -280,7 +280,7 @@ def _kept_picks(
             case ast.Assign(
                 targets=[target], value=ast.Subscript(slice=ast.Slice(lower=None, upper=ast.Call() as end))
             ):
-                counted = {one.id for one in all_nodes(end) if isinstance(one, ast.Name)}
+                counted = {one.id for one in all_nodes(end, ast.Name)}
                 if dotted(end.func) == "len" and counted & orders:
                     as_they_lie[dotted(target) or ""] = node
     return (by_order, as_they_lie) if by_order and as_they_lie else None

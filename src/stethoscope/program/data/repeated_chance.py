@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.data.batches import datasets, is_loader
@@ -51,6 +52,10 @@ DRAWING = frozenset({
     "normal", "integers", "randperm", "rand_like", "randn_like", "randrange", "standard_normal",
 })
 # fmt: on
+# What divides a stream among those that read it: a place among them, or how many they are.
+TOLD_APART = re.compile(
+    r"(?i)worker|rank|world_size|node_split|split_by|num_shards|shard_?(?:id|idx|index|num|count)|\.shard\(|islice"
+)
 STEPS_OF_BATCHES = frozenset({"training_step", "compute_loss", "on_train_batch_start"})
 MOST_PASSES = 40  # of networks, that are looked behind
 WORKERS_PLACE = 5  # of num_workers among the arguments of a loader
@@ -115,13 +120,13 @@ def _generators(init: Function) -> Iterator[tuple[str, ast.AST]]:
     for node in own_nodes(init.node):
         match node:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=made):
-                calls = (one for one in all_nodes(made) if isinstance(one, ast.Call))
+                calls = (one for one in all_nodes(made, ast.Call))
                 if any(bare_name(one) in GENERATORS for one in calls):
                     yield name, node
 
 
 def _set_in(method: Function) -> set[str]:
-    stored = (node for node in own_nodes(method.node) if isinstance(node, ast.Attribute))
+    stored = (node for node in own_nodes(method.node, ast.Attribute))
     return {node.attr for node in stored if isinstance(node.ctx, ast.Store)}
 
 
@@ -167,22 +172,55 @@ def repeated_stream(loader: TrainingLoader) -> Class | None:
             continue
         index = loader.run.index
         bases = {base.rpartition(".")[2] for base in index.outside_bases(dataset.cls)}
-        text = " ".join(ast.unparse(one.node) for one in index.lineage(dataset.cls))
+        text = " ".join(_code(one) for one in index.lineage(dataset.cls))
         if "IterableDataset" in bases and not _is_random_or_split(index, dataset.cls, text):
             return dataset.cls
     return None
 
 
+def _code(cls: Class) -> str:
+    """The methods of a class, without what is said about them."""
+    bodies = [
+        [
+            one
+            for one in method.node.body
+            if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+        ]
+        for method in cls.methods.values()
+    ]
+    signatures = [ast.unparse(method.node.args) for method in cls.methods.values()]
+    return " ".join([*signatures, *(ast.unparse(one) for body in bodies for one in body)])
+
+
 def _is_random_or_split(index: Index, cls: Class, text: str) -> bool:
     """Whether workers are told apart, or draw at random: each with a seed of its own."""
-    spoken = ("worker", "rank", "shard", "node_split", "split_by")
     order = index.method(cls, "__iter__")
     nodes = own_nodes(order.node) if order is not None else ()
-    draws = any(isinstance(one, ast.Call) and bare_name(one) in DRAWING for one in nodes)
+    seeded = set(_seeded_alike(nodes))
+    draws = any(
+        isinstance(one, ast.Call) and bare_name(one) in DRAWING and _holder(one) not in seeded
+        for one in nodes
+    )
     hands_on = any(
         isinstance(one, ast.Call) and bare_name(one) in {"load_dataset", "WebDataset"} for one in nodes
     )
-    return draws or hands_on or order is None or any(word in text for word in spoken)
+    return draws or hands_on or order is None or bool(TOLD_APART.search(text))
+
+
+def _seeded_alike(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    """`rng = random.Random(seed + epoch)`: generators that are the same in every worker."""
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[target], value=ast.Call(args=[seed, *_]) as made):
+                known = {"getpid", "time", "time_ns", "urandom", "initial_seed", "seed", "randint"}
+                is_drawn = any(bare_name(one) in known for one in all_nodes(seed, ast.Call))
+                if bare_name(made) in GENERATORS and not is_drawn:
+                    yield ast.unparse(target)
+
+
+def _holder(call: ast.Call) -> str:
+    """What draws: `rng` in `rng.shuffle(files)`; a generator that is made for one draw by its seed."""
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
 
 
 # --- seeds

@@ -145,18 +145,24 @@ def _disagree(run: Execution, one: Division, other: Division) -> bool:
         return False
     if kinds == {By.DATA}:
         return _are_computed_twice(run, one, other)
-    return By.DATA in kinds and len(kinds) > 1
+    return By.DATA in kinds and len(kinds) > 1 and not _share_statistic(run, one, other)
 
 
 def _are_computed_twice(run: Execution, one: Division, other: Division) -> bool:
     """Whether one piece of code computed both statistics, and over other data each time."""
+    places = {id(ours.site.node) for ours in one.statistics}
+    is_same_code = any(id(theirs.site.node) in places for theirs in other.statistics)
+    return is_same_code and not _share_statistic(run, one, other)
+
+
+def _share_statistic(run: Execution, one: Division, other: Division) -> bool:
+    """Whether both are divided by one statistic: `scaled(y, like=y)` and `scaled(held_out, like=y)`."""
     for ours in one.statistics:
         for theirs in other.statistics:
             is_same_code = ours.site.node is theirs.site.node and ours.args and theirs.args
             if ours is theirs or (is_same_code and are_of_same_data(run, ours, theirs)):
-                return False
-    places = {id(ours.site.node) for ours in one.statistics}
-    return any(id(theirs.site.node) in places for theirs in other.statistics)
+                return True
+    return False
 
 
 def are_of_same_data(run: Execution, one: Applied, other: Applied) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from stethoscope.program.data.ingredients import ingredients, peeled
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import (
     Applied,
@@ -22,6 +24,7 @@ from stethoscope.program.walk.values import (
 )
 
 STATISTICS = frozenset({"mean", "nanmean", "median", "min", "amin", "std", "var", "max", "amax", "std_mean"})
+READING = frozenset({"read_image", "imread", "open", "load", "read", "loadtxt", "read_csv", "decode_image"})
 SAME_DEPTH = 6
 
 
@@ -107,9 +110,27 @@ def _kind(run: Execution, data: Value, mean: Value) -> Kind:
     for one in ingredients(run, mean):
         if not (isinstance(one, Applied) and one.callee.rpartition(".")[2] in STATISTICS and one.args):
             continue
-        if _is_over_items(one) and is_same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
-            return Kind.OWN
+        if is_over_items(one) and is_same(peeled_moves(one.args[0]), peeled_moves(data), SAME_DEPTH):
+            return Kind.ITEM if _is_read_in_item(run, one) else Kind.OWN
     return Kind.GIVEN
+
+
+def _is_read_in_item(run: Execution, statistic: Applied) -> bool:
+    """Whether a statistic is computed where one item is asked for, of what is read from a file there."""
+    reads = [one for one in ingredients(run, statistic) if isinstance(one, Applied) and _reads(one)]
+    return bool(reads) and all(_is_in_item(one.site) for one in (statistic, *reads))
+
+
+def _reads(value: Applied) -> bool:
+    return value.callee.rpartition(".")[2] in READING
+
+
+def _is_in_item(site: Site) -> bool:
+    line = getattr(site.node, "lineno", 0)
+    return any(
+        node.name == "__getitem__" and node.lineno <= line <= (node.end_lineno or 0)
+        for node in all_nodes(site.source.tree, ast.FunctionDef)
+    )
 
 
 def statistics_of(run: Execution, scaled: Standardised) -> list[Applied]:
@@ -121,7 +142,7 @@ def statistics_of(run: Execution, scaled: Standardised) -> list[Applied]:
     return [one for one in found if one.callee.rpartition(".")[2] in STATISTICS]
 
 
-def _is_over_items(statistic: Applied) -> bool:
+def is_over_items(statistic: Applied) -> bool:
     """Whether a statistic is taken over the items, the first axis, or over everything."""
     given = statistic.keywords.get("dim", statistic.keywords.get("axis"))
     axis = given if given is not None else statistic.args[1] if len(statistic.args) > 1 else None

@@ -45,9 +45,7 @@ def cut_in_order(loop: TrainingLoop, index: Index) -> Iterator[Site]:
         if _cuts(node) and not _mixes(scope.source) and not _is_on_purpose(node):
             yield Site(scope.source, node)
         for function in _generators(node, scope.source, index):
-            cut = next(
-                (one for one in own_nodes(function.node) if isinstance(one, ast.For) and _cuts(one)), None
-            )
+            cut = next((one for one in own_nodes(function.node, ast.For) if _cuts(one)), None)
             if cut is None or _mixes(scope.source) or _mixes(function.source):
                 continue
             if not _is_on_purpose(function.node) and not _is_on_purpose(node.iter):
@@ -98,9 +96,7 @@ def _cuts(loop: ast.For) -> bool:
     made = {loop.target.id}
     for node in all_nodes(loop):  # `start = i * size`, `rows = slice(i, i + size)`
         if isinstance(node, ast.Assign) and _mentions(node.value, made) and _is_plain(node.value):
-            made |= {
-                one.id for target in node.targets for one in all_nodes(target) if isinstance(one, ast.Name)
-            }
+            made |= {one.id for target in node.targets for one in all_nodes(target, ast.Name)}
     cut: dict[str, set[str]] = {}
     for node in all_nodes(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
@@ -117,7 +113,7 @@ def _cuts(loop: ast.For) -> bool:
 
 def _is_plain(value: ast.expr) -> bool:
     """Whether a value is computed from numbers: no array is looked up in it."""
-    calls = (node for node in all_nodes(value) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(value, ast.Call))
     return not any(isinstance(node, ast.Subscript) for node in all_nodes(value)) and all(
         (dotted(call.func) or "") in {"min", "slice", "len", "int", "max"} for call in calls
     )

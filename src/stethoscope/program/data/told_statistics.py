@@ -63,7 +63,7 @@ def _is_of_its_own(arg: ast.expr) -> bool:
     if TRAINING_WORDS & _words(arg):
         return False
     is_number = isinstance(arg, ast.Constant) and isinstance(arg.value, int | float)
-    calls = (node for node in all_nodes(arg) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(arg, ast.Call))
     made_up = any(str(getattr(call.func, "attr", "")) in MADE_UP for call in calls)
     return is_number or made_up or bool(DATA_WORDS & _words(arg))
 

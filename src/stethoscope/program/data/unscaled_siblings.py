@@ -145,7 +145,7 @@ def _made_alike(nodes: Sequence[ast.AST], name: str, sibling: str) -> bool:
 
 def _is_of_training(given: ast.expr) -> bool:
     """`x_train`, `train_df[columns]`, `frames["train"].values`."""
-    spoken = {word for node in all_nodes(given) if isinstance(node, ast.Name) for word in words(node.id)}
+    spoken = {word for node in all_nodes(given, ast.Name) for word in words(node.id)}
     return bool(spoken & TRAINING) and not spoken & HELD_OUT
 
 

@@ -19,7 +19,24 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 STATISTICS = frozenset(
-    {"stats", "statistics", "scaler", "normalizer", "normaliser", "norm", "mean", "scaling"}
+    {
+        "stats",
+        "statistics",
+        "scaler",
+        "normalizer",
+        "normaliser",
+        "norm",
+        "mean",
+        "scaling",
+        "normalize",
+        "normalise",
+        "normalization",
+        "normalisation",
+        "standardize",
+        "standardise",
+        "standardizer",
+        "standardiser",
+    }
 )
 # Who takes predictions back to the scale of raw data may measure on raw data.
 _TAKEN_BACK = re.compile(
@@ -35,8 +52,12 @@ def untold_apart(index: Index) -> Iterator[ToldApart]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        for body in bodies(module.source.tree):
-            yield from _in_body(module, [node for part in body for node in all_nodes(part)], optional)
+        apart = (
+            one
+            for body in bodies(module.source.tree)
+            for one in _in_body(module, [node for part in body for node in all_nodes(part)], optional)
+        )
+        yield from {one.judged.node: one for one in apart}.values()
 
 
 def _in_body(
@@ -103,8 +124,8 @@ def _is_only_kept(cls: Class, name: str) -> bool:
     kept = f"self.{name}"
     assigned = [
         node.value
-        for node in all_nodes(cls.node)
-        if isinstance(node, ast.Assign) and any(ast.unparse(one) == kept for one in node.targets)
+        for node in all_nodes(cls.node, ast.Assign)
+        if any(ast.unparse(one) == kept for one in node.targets)
     ]
     asked = any(
         isinstance(node, ast.If | ast.IfExp) and kept in ast.unparse(node.test)

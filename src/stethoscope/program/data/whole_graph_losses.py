@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from stethoscope.program.data.leaks import HELD_OUT, TRAINING, Leak
 from stethoscope.program.index import Index, Module
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, functions, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 
@@ -25,10 +25,10 @@ def whole_losses(index: Index) -> Iterator[Leak]:
     for module in index.modules.values():
         if is_test(module.source):
             continue
-        functions = [node for node in all_nodes(module.source.tree) if isinstance(node, FunctionNode)]
-        for trains in functions:
+        own = functions(module.source.tree)
+        for trains in own:
             for labels, loss in _labels_learned(trains):
-                for measures in functions:
+                for measures in own:
                     held = _held_out_part(measures, labels)
                     if held is not None and _are_one_table(module, trains, measures, labels):
                         why = f"the loss is of all of {labels}, of which `{ast.unparse(held)}` is held out"
@@ -38,18 +38,16 @@ def whole_losses(index: Index) -> Iterator[Leak]:
 
 def _labels_learned(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
     """The tables that a loss with a backward pass behind it is given whole: `cross_entropy(out, data.y)`."""
-    nodes = list(own_nodes(function))
+    nodes = own_nodes(function)
     learned = {
-        ast.unparse(node.func.value)
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "backward"
+        ast.unparse(call.func.value)
+        for call in own_nodes(function, ast.Call)
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
     }
     names = (getattr(node, "id", "") or getattr(node, "attr", "") for node in nodes)
     if not learned or any(PARTING.intersection(words(name)) for name in names):
         return
-    for node in nodes:
+    for node in own_nodes(function, ast.Assign):
         match node:
             case ast.Assign(
                 targets=[ast.Name(id=name)], value=ast.Call(args=[_, ast.Attribute() as labels]) as loss
@@ -62,9 +60,7 @@ def _labels_learned(function: FunctionNode) -> Iterator[tuple[str, ast.Call]]:
 
 def _held_out_part(function: FunctionNode, labels: str) -> ast.Subscript | None:
     """`data.y[data.val_mask]`, also where a loop goes through the masks."""
-    spoken = {
-        word for node in own_nodes(function) if isinstance(node, ast.Attribute) for word in words(node.attr)
-    }
+    spoken = {word for node in own_nodes(function, ast.Attribute) for word in words(node.attr)}
     for node in own_nodes(function):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == labels:
             named = {word for one in all_nodes(node.slice) for word in words(_name(one))}
@@ -82,7 +78,7 @@ def _are_one_table(module: Module, trains: FunctionNode, measures: FunctionNode,
     """Whether both functions are handed the same object, or neither is handed it."""
     root = labels.partition(".")[0]
     if root == "self":
-        owners = (node for node in all_nodes(module.source.tree) if isinstance(node, ast.ClassDef))
+        owners = (node for node in all_nodes(module.source.tree, ast.ClassDef))
         return trains is not measures and any({trains, measures} <= set(owner.body) for owner in owners)
     given = [_handed(module, function, root) for function in (trains, measures)]
     return trains is not measures and bool(given[0] & given[1])
@@ -98,11 +94,7 @@ def _handed(module: Module, function: FunctionNode, root: str) -> set[str]:
         )
         return set() if is_taken else {root}
     place = parameters.index(root)
-    calls = (
-        one
-        for one in all_nodes(module.source.tree)
-        if isinstance(one, ast.Call) and bare_name(one) == function.name
-    )
+    calls = (one for one in all_nodes(module.source.tree, ast.Call) if bare_name(one) == function.name)
     found = set()
     for call in calls:
         named = {one.arg: one.value for one in call.keywords}
@@ -113,4 +105,4 @@ def _handed(module: Module, function: FunctionNode, root: str) -> set[str]:
 
 
 def _targets(loop: ast.For | ast.comprehension) -> set[str]:
-    return {one.id for one in all_nodes(loop.target) if isinstance(one, ast.Name)}
+    return {one.id for one in all_nodes(loop.target, ast.Name)}

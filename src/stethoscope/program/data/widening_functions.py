@@ -43,7 +43,7 @@ def _widens(function: Function, axis_of_copies: Callable[[ast.Call], str | None]
     for node in own_nodes(function.node, ast.Return):
         for answer in _answers(node.value):
             place = axis_of_copies(answer)
-            mentioned = {one.id for one in all_nodes(answer) if isinstance(one, ast.Name)}
+            mentioned = {one.id for one in all_nodes(answer, ast.Name)}
             if place is None or not mentioned & parameters or "noise" in words_of(answer):
                 continue
             if place == "channels" or is_about_channels(function):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from stethoscope.program.data.leaks import Leak
 from stethoscope.program.index import Class, Index, Module, dotted
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies
+from stethoscope.program.syntax import all_nodes, bodies, functions
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 
@@ -39,17 +39,19 @@ def dealt_windows(index: Index) -> Iterator[Leak]:
 
 
 def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> Iterator[Leak]:
-    nodes = [one for statement in body for one in all_nodes(statement)]
-    made = _windows(nodes, windowed)
-    mixed = {
-        name
-        for node in nodes
-        if isinstance(node, ast.Assign) and _is_random(node.value)
-        for name in _names(node)
-    }
-    yield from _dealt_by_places(module, nodes, made, mixed)
-    for node in nodes:
-        if not isinstance(node, ast.Call) or not node.args:
+    assigned = [one for statement in body for one in all_nodes(statement, ast.Assign)]
+    made = _windows(assigned, windowed)
+    mixed = _mixed(assigned)
+    if made and mixed:
+        yield from _dealt_by_places(module, body, made, mixed)
+    if not made and not windowed:
+        return
+    calls = [one for statement in body for one in all_nodes(statement, ast.Call)]
+    parts = [one.args for one in calls if bare_name(one) == "Subset"]
+    # Training windows in a random order are parted all the same, where the others come in order.
+    are_dealt = all(len(args) < 2 or _is_drawn(args[1], mixed) for args in parts)
+    for node in calls:
+        if not node.args:
             continue
         data = _unwrapped(node.args[0])
         name = dotted(data) or (bare_name(data) if isinstance(data, ast.Call) else "")
@@ -59,16 +61,28 @@ def _in_body(module: Module, body: Sequence[ast.stmt], windowed: set[str]) -> It
         if bare_name(node) in SPLITS and not _is_in_order(node):
             yield _leak(module, node, origin)
             return
-        if bare_name(node) == "Subset" and len(node.args) > 1 and _is_drawn(node.args[1], mixed):
+        if bare_name(node) == "Subset" and len(node.args) > 1 and are_dealt:
             yield _leak(module, node, origin)
             return
 
 
+def _mixed(assigned: Sequence[ast.Assign]) -> set[str]:
+    """The names of random orders, and of parts of such."""
+    found: set[str] = set()
+    for node in sorted(assigned, key=lambda one: one.lineno):
+        values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        parts = [one.value for one in values if isinstance(one, ast.Subscript)]
+        if _is_random(node.value) or any(isinstance(one, ast.Name) and one.id in found for one in parts):
+            found.update(_names(node))
+    return found
+
+
 def _dealt_by_places(
-    module: Module, nodes: list[ast.AST], made: dict[str, ast.AST], mixed: set[str]
+    module: Module, body: Sequence[ast.stmt], made: dict[str, ast.AST], mixed: set[str]
 ) -> Iterator[Leak]:
     """`x[order[:n]]` and `x[order[n:]]`, or `x = x[order]` and then `x[:n]` and `x[n:]`."""
     parts: dict[str, list[ast.Subscript]] = {}
+    nodes = [one for statement in body for one in all_nodes(statement, ast.Assign, ast.Subscript)]
     moved = {
         name
         for node in nodes
@@ -114,11 +128,11 @@ def _leak(module: Module, split: ast.Call, origin: ast.AST) -> Leak:
     return Leak(module.source, split, origin, why)
 
 
-def _windows(nodes: list[ast.AST], windowed: set[str]) -> dict[str, ast.AST]:
+def _windows(nodes: list[ast.Assign], windowed: set[str]) -> dict[str, ast.AST]:
     """The names that stand for windows, by what made them."""
     found: dict[str, ast.AST] = {}
     for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        if isinstance(node.value, ast.Call):
             inner = _unwrapped(node.value)
             is_made = isinstance(inner, ast.Call) and bare_name(inner) in windowed
             origin = node.value if is_made else found.get(dotted(inner) or "")
@@ -170,9 +184,9 @@ def _overlapping_items(cls: Class) -> ast.AST | None:
 
 def _window_makers(module: Module) -> Iterator[tuple[str, ast.AST]]:
     """Functions that cut a series into windows one step apart, in a loop or a comprehension."""
-    for function in all_nodes(module.source.tree):
-        if not isinstance(function, FunctionNode) or is_test(module.source):
-            continue
+    if is_test(module.source):
+        return
+    for function in functions(module.source.tree):
         for loop in all_nodes(function):
             match loop:
                 case ast.For(target=ast.Name(id=place), iter=over, body=body) if _is_every_place(over):

@@ -75,8 +75,8 @@ def _corruptions(scope: ast.AST) -> Iterator[tuple[str, str]]:
     """The data and the level of every `data + level * noise`; a level that scales the data too is no such."""
     noises = {
         target.id
-        for node in all_nodes(scope)
-        if isinstance(node, ast.Assign) and _is_random(node.value, set())
+        for node in all_nodes(scope, ast.Assign)
+        if _is_random(node.value, set())
         for target in node.targets
         if isinstance(target, ast.Name)
     }

@@ -78,8 +78,8 @@ def _calls_of(walk: Walk, function: Function) -> tuple[Call, ...]:
     written = (
         node
         for source in index.program
-        for node in all_nodes(source.tree)
-        if isinstance(node, ast.Call) and _may_call(index, index.module_of(source), node, function)
+        for node in all_nodes(source.tree, ast.Call)
+        if _may_call(index, index.module_of(source), node, function)
     )
     return tuple(found.values()) if all(id(node) in found for node in written) else ()
 

@@ -105,7 +105,7 @@ def _is_bound(walk: Walk, name: str, event: Event) -> bool:
             and one.within == event.within
             and one.site.source is event.site.source
         ):
-            stored = {node.id for node in all_nodes(one.target) if isinstance(node, ast.Name)}
+            stored = {node.id for node in all_nodes(one.target, ast.Name)}
             if name in stored and is_known_at(one.site.source, one.site.node, event.site.node):
                 return True
     return False

@@ -63,14 +63,12 @@ def _tokens(source: Source, node: ast.AST) -> str:
 
 def _stays_itself(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
     stored = [
-        node
-        for node in all_nodes(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == name
+        node for node in all_nodes(function, ast.Name) if isinstance(node.ctx, ast.Store) and node.id == name
     ]
     moved = [
         node.targets[0]
-        for node in all_nodes(function)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_move(node.value, name)
+        for node in all_nodes(function, ast.Assign)
+        if len(node.targets) == 1 and _is_move(node.value, name)
     ]
     return all(any(one is target for target in moved) for one in stored)
 

@@ -88,8 +88,8 @@ def _told(loss: Site, mark: str) -> Splice | None:
     if _last(node) not in LOSSES:
         made = [
             one.value
-            for one in all_nodes(source.tree)
-            if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == ast.unparse(node.func)
+            for one in all_nodes(source.tree, ast.Assign)
+            if ast.unparse(one.targets[0]) == ast.unparse(node.func)
         ]
         if len(made) != 1 or not isinstance(made[0], ast.Call):
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from stethoscope.program.spelling.assignments import PIECE
 from stethoscope.program.syntax import FunctionNode, all_nodes
 from stethoscope.program.walk.values import lines_of
 from stethoscope.run import Source, Splice
@@ -128,7 +129,7 @@ def _line(node: ast.AST) -> int:
 
 def is_constant(source: Source, name: str) -> bool:
     """Whether a name is given a value once, at the top of a file."""
-    stored = [n for n in all_nodes(source.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stored = [n for n in all_nodes(source.tree, ast.Name) if isinstance(n.ctx, ast.Store)]
     top = [s for s in source.tree.body if not isinstance(s, FunctionNode | ast.ClassDef)]
     inside = {id(node) for statement in top for node in all_nodes(statement)}
     return [id(node) in inside for node in stored if node.id == name] == [True]
@@ -208,7 +209,9 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _is_alone(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement shares its lines with no other."""
+    """Whether a statement shares its lines with no other, and is no piece of one that gives several."""
+    if hasattr(statement, PIECE):
+        return False
     lines, _ = lines_of(source)
     before = lines[_first_line(statement) - 1].encode()[: statement.col_offset]
     after = lines[(statement.end_lineno or statement.lineno) - 1].encode()[statement.end_col_offset or 0 :]

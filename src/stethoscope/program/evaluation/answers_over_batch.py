@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
@@ -89,7 +90,10 @@ def _steps(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def _batch_of(step: ast.FunctionDef) -> set[str]:
-    return {arg.arg for arg in step.args.args[1:] if arg.arg in {"batch", "inputs", "data"}}
+    """The parameter that holds the batch: by its name, or the first of those that frameworks call."""
+    names = [arg.arg for arg in step.args.args[1:]]
+    first = names[:1] if step.name in {"training_step", "validation_step", "test_step"} else []
+    return {*first, *{"batch", "inputs", "data"}.intersection(names)}
 
 
 def _in_block(loop: ast.For | ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.Compare]]:
@@ -98,8 +102,8 @@ def _in_block(loop: ast.For | ast.FunctionDef) -> Iterator[tuple[ast.Call, ast.C
         return
     outputs = {
         target.id
-        for node in all_nodes(loop)
-        if isinstance(node, ast.Assign) and _is_output(node.value, drawn)
+        for node in all_nodes(loop, ast.Assign)
+        if _is_output(node.value, drawn)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -120,7 +124,7 @@ def _drawn(loop: ast.For | ast.FunctionDef) -> set[str]:
     if isinstance(loop, ast.FunctionDef):
         names = _batch_of(loop)
     else:
-        names = {node.id for node in all_nodes(loop.target) if isinstance(node, ast.Name)}
+        names = {node.id for node in all_nodes(loop.target, ast.Name)}
     for node in loop.body:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Name(id=name)) if name in names:
@@ -176,9 +180,9 @@ def _is_output(node: ast.expr, drawn: set[str]) -> bool:
     if not (isinstance(node, ast.Call) and len(node.args) == 1 and bare_name(node) not in CHOOSING | MOVING):
         return False
     given = _unmoved(node.args[0])
-    named = bare_name(node).lower()
+    named = bare_name(node)
     networks = ("net", "model", "forward", "classifier", "encoder")
-    is_network = named == "self" or any(word in named for word in networks)
+    is_network = named == "self" or "model" in words(named) or any(one in named.lower() for one in networks)
     return is_network and isinstance(given, ast.Name) and given.id in drawn
 
 

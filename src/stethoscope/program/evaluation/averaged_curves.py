@@ -52,15 +52,16 @@ class AveragedCurve:
 @remembered
 def averaged_curves(index: Index) -> tuple[AveragedCurve, ...]:
     """Every average over batches of a root or an exponential of a mean."""
+    strides = _strides(index)
     return tuple(
         found
         for function in index.bodies
         if not is_test(function.source)
-        for found in _in_function(index, function)
+        for found in _in_function(index, function, strides)
     )
 
 
-def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
+def _in_function(index: Index, function: Function, strides: frozenset[str]) -> Iterator[AveragedCurve]:
     given = {
         dotted(node.targets[0]) or "": node.value
         for node in own_nodes(function.node, ast.Assign)
@@ -68,7 +69,7 @@ def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
     }
     has_loaders = any("DataLoader(" in module.source.text for module in index.modules.values())
     for loop in own_nodes(function.node, ast.For):
-        is_over_batches = _is_over_batches(loop, given)
+        is_over_batches = _is_over_batches(loop, given, strides)
         if _trains(loop) or not (is_over_batches or (has_loaders and _asks_network(loop, function))):
             continue
         for node in all_nodes(loop):
@@ -82,14 +83,27 @@ def _in_function(index: Index, function: Function) -> Iterator[AveragedCurve]:
                 return
 
 
-def _is_over_batches(loop: ast.For, given: dict[str, ast.expr]) -> bool:
+def _strides(index: Index) -> frozenset[str]:
+    """The generators of a program that go through rows by more than one: `for i in range(0, n, size)`."""
+    return frozenset(
+        function.name
+        for function in index.functions
+        if any(True for _ in own_nodes(function.node, ast.Yield))
+        and any(
+            isinstance(loop.iter, ast.Call) and bare_name(loop.iter) == "range" and len(loop.iter.args) == 3
+            for loop in own_nodes(function.node, ast.For)
+        )
+    )
+
+
+def _is_over_batches(loop: ast.For, given: dict[str, ast.expr], strides: frozenset[str]) -> bool:
     """Whether each round has a batch of several samples: of a loader, or of a range with a step."""
     over = loop.iter
     while isinstance(over, ast.Call) and bare_name(over) in {"enumerate", "tqdm", "track"} and over.args:
         over = over.args[0]
     if isinstance(over, ast.Call) and bare_name(over) == "range":
         return len(over.args) == 3
-    if isinstance(over, ast.Call) and bare_name(over) == "split":
+    if isinstance(over, ast.Call) and bare_name(over) in {"split", *strides}:
         return True
     made = over if isinstance(over, ast.Call) else given.get(dotted(over) or "")
     if isinstance(made, ast.Call) and bare_name(made).endswith("DataLoader"):

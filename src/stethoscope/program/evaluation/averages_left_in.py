@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.evaluation.averages import AVERAGE_WORDS, TAKING_OUT
 from stethoscope.program.evaluation.evaluations import EVALUATION_WORDS, Walk, called_network, names_in
-from stethoscope.program.index import Function
+from stethoscope.program.index import Function, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.moves import Kind, Move, receiver_role
 from stethoscope.program.loop.roles import Role, class_role
@@ -48,7 +48,9 @@ def averages_left_in(walk: Walk) -> Iterator[LeftIn]:
             continue
         if any(_takes_out(walk, later) for later in calls[place + 1 :]) or _is_held(event):
             continue
-        measured = next((one for one in calls[place + 1 :] if SHOWING & set(words(one.name))), None)
+        runs = {id(one.forward.event) for one in walk.evaluations}
+        shown = (one for one in calls[place + 1 :] if SHOWING & set(words(one.name)) or id(one) in runs)
+        measured = next(shown, None)
         yield LeftIn(event, measured, _comes_too_often(walk, event))
 
 
@@ -116,6 +118,8 @@ def _averages(walk: Walk, event: Call) -> Iterator[Instance]:
 
 def _writes_into_argument(function: Function) -> bool:
     """Whether a method of an average gives its weights to a network: `p.data.copy_(self.shadow[n])`."""
+    if _loads_into_argument(function):
+        return True
     for loop in own_nodes(function.node, ast.For):
         own, others = _handed_out(loop)
         for into, given in _writings(loop):
@@ -125,6 +129,20 @@ def _writes_into_argument(function: Function) -> bool:
             is_own = bool(names & own) or ("self" in names and not said & DECAYS)
             if root in others and is_own and not names & others and not said & KEPT:
                 return True
+    return False
+
+
+def _loads_into_argument(function: Function) -> bool:
+    """`model.load_state_dict(self.shadow)`."""
+    for call in own_nodes(function.node, ast.Call):
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=into), attr="load_state_dict"), args=[given, *_]
+            ):
+                own = [one for one in all_nodes(given, ast.Attribute) if dotted(one) == f"self.{one.attr}"]
+                said = {word for one in own for word in words(one.attr)}
+                if into in function.parameters and into != "self" and own and not said & KEPT:
+                    return True
     return False
 
 

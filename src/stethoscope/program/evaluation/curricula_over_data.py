@@ -152,4 +152,4 @@ def _is_held_out(node: ast.AST) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in all_nodes(node, ast.Name)}

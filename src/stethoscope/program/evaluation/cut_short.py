@@ -55,7 +55,7 @@ def _between(event: Event, outer: Scope) -> Iterator[Scope]:
 def _is_in_try(jump: Jump) -> bool:
     """Whether a `finally` may do on the way out what the jump would skip."""
     holder: ast.AST = jump.within[-1].node if jump.within else jump.site.source.tree
-    tries = (node for node in all_nodes(holder) if isinstance(node, ast.Try) and node.finalbody)
+    tries = (node for node in all_nodes(holder, ast.Try) if node.finalbody)
     return any(node is jump.site.node for one in tries for node in all_nodes(one))
 
 

@@ -105,7 +105,7 @@ def _hands_over(node: ast.Call) -> bool:
 
 def _is_switch(arg: ast.expr) -> bool:
     if isinstance(arg, ast.Lambda):
-        called = [n.func for n in all_nodes(arg.body) if isinstance(n, ast.Call)]
+        called = [n.func for n in all_nodes(arg.body, ast.Call)]
         return any(isinstance(func, ast.Attribute) and func.attr in {"train", "eval"} for func in called)
     return isinstance(arg, ast.Attribute) and arg.attr in {"train", "eval"}
 
@@ -120,9 +120,7 @@ def is_in_generator(event: Event) -> bool:
 
 def _is_generator(function: Function) -> bool:
     called = {
-        node.func.attr
-        for node in own_nodes(function.node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        node.func.attr for node in own_nodes(function.node, ast.Call) if isinstance(node.func, ast.Attribute)
     }
     if not {"train", "eval"} <= called:
         return False

@@ -123,7 +123,7 @@ def _measures(function: Function) -> bool:
 def _seeds(index: Index, function: Function) -> bool:
     """Whether the numbers that everybody draws from are seeded; a generator of its own seeds nothing else."""
     home = index.module_of(function.source)
-    for call in (node for node in own_nodes(function.node) if isinstance(node, ast.Call)):
+    for call in (node for node in own_nodes(function.node, ast.Call)):
         target = index.resolve(home, dotted(call.func) or "")
         is_global = isinstance(target, External) and target.name in SEEDS_ALL
         if is_global or bare_name(call) in SEEDING:
@@ -315,7 +315,7 @@ def _begins_at(function: Function, name: str) -> bool:
 def _is_seeded_around(evaluation: Evaluation) -> bool:
     """Whether a loop around an evaluation speaks of seeds: `torch.manual_seed(0)` in front of it."""
     loops = [scope.node for scope in evaluation.forward.event.scopes() if scope.kind == "loop"]
-    calls = (call for loop in loops for call in all_nodes(loop) if isinstance(call, ast.Call))
+    calls = (call for loop in loops for call in all_nodes(loop, ast.Call))
     return any(
         part in (dotted(call.func) or "").lower() for call in calls for part in ("seed", "rng", "determin")
     )
@@ -408,13 +408,13 @@ def _handed_in(walk: Walk, evaluation: Evaluation) -> Iterator[Draw]:
     if loop is None or loop.source is not call.site.source:
         return
     given = [*node.args, *(one.value for one in node.keywords)]
-    inside = [one for one in all_nodes(loop.node) if isinstance(one, ast.Assign)]
+    inside = all_nodes(loop.node, ast.Assign)
     made = _made_in(given, inside)
     for one in (*given, *made):
         yield from _draws_of(walk.trace.run.index, call.site.source, list(all_nodes(one)), one)
 
 
-def _made_in(given: list[ast.expr], assignments: list[ast.Assign]) -> list[ast.expr]:
+def _made_in(given: list[ast.expr], assignments: Sequence[ast.Assign]) -> list[ast.expr]:
     """What the names in expressions are assigned in a loop, a few steps back."""
     found: list[ast.expr] = []
     waiting = _names(given)
@@ -426,7 +426,7 @@ def _made_in(given: list[ast.expr], assignments: list[ast.Assign]) -> list[ast.e
 
 
 def _names(nodes: list[ast.expr]) -> set[str]:
-    return {one.id for node in nodes for one in all_nodes(node) if isinstance(one, ast.Name)}
+    return {one.id for node in nodes for one in all_nodes(node, ast.Name)}
 
 
 # --- loaders that shuffle and are not gone through

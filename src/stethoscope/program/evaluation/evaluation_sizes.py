@@ -158,7 +158,7 @@ def _is_cut(node: ast.AST) -> bool:
     """`x[..., top:top + size]`."""
     if not isinstance(node, ast.Subscript):
         return False
-    slices = [one for one in all_nodes(node.slice) if isinstance(one, ast.Slice)]
+    slices = all_nodes(node.slice, ast.Slice)
     return any(isinstance(one.lower, ast.Name) and isinstance(one.upper, ast.BinOp) for one in slices)
 
 

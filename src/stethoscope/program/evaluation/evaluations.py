@@ -159,7 +159,7 @@ class Walk:
         found: dict[int, list[str]] = {}
         for event in self.trace.events:
             if isinstance(event, Assignment):
-                names = [node.id for node in all_nodes(event.target) if isinstance(node, ast.Name)]
+                names = [node.id for node in all_nodes(event.target, ast.Name)]
                 for scope in event.scopes():
                     found.setdefault(id(scope), []).extend(names)
         return found

@@ -57,7 +57,7 @@ def _is_made(index: Index, cls: Class) -> bool:
     """Whether an object of a class is made somewhere outside tests."""
     for module in index.modules.values():
         if f"{cls.name}(" in module.source.text and not is_test(module.source):
-            calls = (node for node in all_nodes(module.source.tree) if isinstance(node, ast.Call))
+            calls = (node for node in all_nodes(module.source.tree, ast.Call))
             if any(_called(node) == cls.name for node in calls):
                 return True
     return False
@@ -74,7 +74,7 @@ def _averages(index: Index, cls: Class) -> Iterator[tuple[str, Site]]:
 
 
 def _makes_average(index: Index, value: ast.Call) -> bool:
-    named = {_called(node) for node in all_nodes(value) if isinstance(node, ast.Call)}
+    named = {_called(node) for node in all_nodes(value, ast.Call)}
     if named & {*AVERAGES, "deepcopy"}:
         return True
     known = (cls for cls in index.classes if cls.name in named)
@@ -89,7 +89,7 @@ class _Mention:
 
 def _mentions(method: Function, name: str) -> Iterator[_Mention]:
     """Each place in a method that speaks of an attribute, and whether that is for its upkeep."""
-    loops = [loop for loop in all_nodes(method.node) if isinstance(loop, ast.For)]
+    loops = all_nodes(method.node, ast.For)
     mixed = {id(inner) for loop in loops if mixes(loop) for inner in all_nodes(loop)}
     frozen = {
         id(inner)
@@ -99,13 +99,13 @@ def _mentions(method: Function, name: str) -> Iterator[_Mention]:
     }
     asked = {
         id(node.func.value): node.func.attr
-        for node in all_nodes(method.node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        for node in all_nodes(method.node, ast.Call)
+        if isinstance(node.func, ast.Attribute)
     }
     questions = {
         id(node.left)
-        for node in all_nodes(method.node)
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        for node in all_nodes(method.node, ast.Compare)
+        if isinstance(node.ops[0], ast.Is | ast.IsNot)
     }
     for node in all_nodes(method.node):
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name):

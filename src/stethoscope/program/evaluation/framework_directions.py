@@ -1,7 +1,8 @@
 """What frameworks are told about which end of a monitored number is better.
 
 Lightning's callbacks keep the smallest unless `mode="max"`; a Hugging Face Trainer keeps the largest of all
-but what is called a loss; Ignite keeps the largest that a score function answers with.
+but what is called a loss; Ignite keeps the largest that a score function answers with; SpeechBrain's
+checkpointer has one keyword for each end.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from stethoscope.run.names import HIGHER, LOWER
 
 MONITORING = ("ModelCheckpoint", "EarlyStopping")
 LIGHTNING = ("lightning", "pytorch_lightning")
-MODES = {"max": HIGHER, "min": LOWER}
-_WRITTEN_MODES = ('"max"', '"min"', "'max'", "'min'")
-MONITORED = frozenset({"monitor", "metric", "key", "metric_name", "monitor_metric"})
+MODES = {"max": HIGHER, "min": LOWER, "greater": HIGHER, "less": LOWER}
+_WRITTEN_MODES = tuple(mark + mode + mark for mode in MODES for mark in "'\"")
+MONITORED = frozenset({"monitor", "metric", "key", "metric_name", "monitor_metric", "save_best"})
+SAYING = ("mode", "rule")  # what the end is told by
+# SpeechBrain: `save_and_keep_only(meta={"WER": wer}, min_keys=["WER"])`.
+KEYED = {"max_keys": HIGHER, "max_key": HIGHER, "min_keys": LOWER, "min_key": LOWER}
 ARGUMENTS = ("TrainingArguments", "SFTConfig", "DPOConfig", "TrainerConfig")
 _CLASS_KEYS = frozenset({"class_path", "_target_", "target", "type", "name"})
 
@@ -47,7 +51,9 @@ def told_directions(index: Index) -> tuple[ToldDirection, ...]:
     found: list[ToldDirection] = []
     for module in index.modules.values():
         text = module.source.text
-        if not any(word in text for word in (*MONITORING, *ARGUMENTS, "score_function", *_WRITTEN_MODES)):
+        if not any(
+            word in text for word in (*MONITORING, *ARGUMENTS, "score_function", *KEYED, *_WRITTEN_MODES)
+        ):
             continue
         for call in all_nodes(module.source.tree, ast.Call):
             found.extend(_told(index, module, call))
@@ -71,6 +77,8 @@ def _told(index: Index, module: Module, call: ast.Call) -> Iterator[ToldDirectio
         yield from _of_trainer(index, module, site, given)
     else:
         yield from _of_own_class(index, module, site, call)
+    for key in KEYED.keys() & given.keys():
+        yield from _of_keys(index, module, site, given[key], KEYED[key])
     if "score_function" in given:
         yield from _of_score(index, module, site, given["score_function"])
 
@@ -78,23 +86,33 @@ def _told(index: Index, module: Module, call: ast.Call) -> Iterator[ToldDirectio
 def _of_own_class(index: Index, module: Module, site: Site, call: ast.Call) -> Iterator[ToldDirection]:
     """A class of the program that is told what to monitor and in which mode: `KeepBest("val_acc", "min")`."""
     written = (*call.args, *(word.value for word in call.keywords))
-    if not any(isinstance(one, ast.Constant) and one.value in ("min", "max") for one in written):
+    if not any(isinstance(one, ast.Constant) and str(one.value) in MODES for one in written):
         return
     made = index.resolve(module, dotted(call.func) or "")
     if not isinstance(made, Class):
         return
     begin = index.method(made, "__init__")
     names = [name for name in begin.parameters if name not in {"self", "cls"}] if begin is not None else []
-    if "mode" not in names or not MONITORED.intersection(names):
+    said = next((name for name in SAYING if name in names), None)
+    if said is None or not MONITORED.intersection(names):
         return
     given = dict(zip(names, call.args, strict=False)) | {
         word.arg: word.value for word in call.keywords if word.arg
     }
     monitor = text_of(index, module, next((given[name] for name in MONITORED if name in given), None))
-    kept = MODES.get(text_of(index, module, given.get("mode")) or "")
+    kept = MODES.get(text_of(index, module, given.get(said)) or "")
     wanted = named_direction(monitor) if monitor else None
     if monitor and kept and wanted:
-        yield ToldDirection(site, monitor, kept, wanted, made.name, given.get("mode"))
+        yield ToldDirection(site, monitor, kept, wanted, made.name, given.get(said))
+
+
+def _of_keys(index: Index, module: Module, site: Site, keys: ast.expr, kept: str) -> Iterator[ToldDirection]:
+    """The numbers of which SpeechBrain's checkpointer keeps one end."""
+    for key in keys.elts if isinstance(keys, ast.List | ast.Tuple) else (keys,):
+        monitor = text_of(index, module, key)
+        wanted = named_direction(monitor) if monitor else None
+        if monitor and wanted:
+            yield ToldDirection(site, monitor, kept, wanted, "the checkpointer")
 
 
 def monitored_text(index: Index, module: Module, call: ast.Call) -> str | None:
@@ -159,20 +177,24 @@ def _of_score(index: Index, module: Module, site: Site, score: ast.expr) -> Iter
 def _answer(index: Index, module: Module, score: ast.expr) -> ast.expr | None:
     if isinstance(score, ast.Lambda):
         return score.body
-    target = index.resolve(module, dotted(score) or "")
-    returns = all_nodes(target.node, ast.Return) if isinstance(target, Function) else []
+    name = dotted(score) or ""
+    target = index.resolve(module, name)
+    # A handler is often written inside the function that has the engines.
+    inner = [one for one in all_nodes(module.source.tree, ast.FunctionDef) if one.name == name]
+    node = target.node if isinstance(target, Function) else inner[0] if len(inner) == 1 else None
+    returns = all_nodes(node, ast.Return) if node is not None else []
     return returns[0].value if len(returns) == 1 else None
 
 
 def settings_directions(recipe: Recipe, index: Index) -> Iterator[tuple[Setting, Setting | None, str]]:
     """The settings of a monitor, with its mode, that keep the other end than its name asks for."""
     for setting in recipe:
-        if setting.leaf not in {"monitor", "metric_for_best_model"} or not isinstance(setting.value, str):
+        if setting.leaf not in {*MONITORED, "metric_for_best_model"} or not isinstance(setting.value, str):
             continue
         wanted = _wanted(index, setting.value.removeprefix("eval_"))
         beside = {one.leaf: one for one in recipe if one.key[:-1] == setting.key[:-1]}
-        if setting.leaf == "monitor":
-            mode = beside.get("mode")
+        if setting.leaf in MONITORED:
+            mode = next((beside[name] for name in SAYING if name in beside), None)
             kept = MODES.get(str(mode.value)) if mode is not None else _by_default(recipe, setting)
         else:
             mode = beside.get("greater_is_better")

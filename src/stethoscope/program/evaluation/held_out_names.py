@@ -38,8 +38,8 @@ def measures_held_out(entry: EvaluationEntry, nodes: list[ast.AST]) -> bool:
 
 def plain_names(node: ast.AST) -> set[str]:
     """The variables and attributes that an expression mentions."""
-    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)} | {
-        inner.attr for inner in all_nodes(node) if isinstance(inner, ast.Attribute)
+    return {inner.id for inner in all_nodes(node, ast.Name)} | {
+        inner.attr for inner in all_nodes(node, ast.Attribute)
     }
 
 

@@ -83,9 +83,25 @@ def _loops_in(
 
 
 def _is_whole(loop: ast.For) -> bool:
+    """Whether each round is a training or an evaluation: it is called so, or only counts and loops itself."""
+    if _only_counts(loop):
+        return True
     named = [one.id for part in (loop.target, loop.iter) for one in all_nodes(part, ast.Name)]
     named += [one.attr for one in all_nodes(loop.iter, ast.Attribute)]
     return any(WHOLES.intersection(words(name)) for name in named)
+
+
+def _only_counts(loop: ast.For) -> bool:
+    """`for _ in range(n):` around another loop, of which no round looks at its number or draws a batch."""
+    over = loop.iter
+    is_range = isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "range"
+    below = [node for statement in loop.body for node in all_nodes(statement)]
+    return (
+        is_range
+        and isinstance(loop.target, ast.Name)
+        and any(isinstance(node, ast.For) for node in loop.body)
+        and not any(isinstance(node, ast.Name) and node.id in {loop.target.id, "next"} for node in below)
+    )
 
 
 def _ends_at_once(loop: ast.For) -> bool:

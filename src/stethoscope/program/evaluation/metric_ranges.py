@@ -51,6 +51,7 @@ LEAVING = frozenset({
     "float", "double", "half", "to", "cpu", "cuda", "detach", "numpy", "squeeze", "unsqueeze", "permute",
     "round", "contiguous", "astype", "byte", "clone", "transpose", "reshape", "view", "flatten", "type",
     "asarray", "array", "from_numpy", "as_tensor", "stack", "cat", "rint", "copy", "[]", "int",
+    "ascontiguousarray", "cvtColor",
 })
 # fmt: on
 Range = tuple[float, float]

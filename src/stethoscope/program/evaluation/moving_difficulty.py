@@ -78,7 +78,7 @@ def _computes_difficulty(function: Function) -> bool:
     """Whether a function does sums with settings of a curriculum: `longest = cfg.curriculum_epochs * ...`."""
     if not CURRICULUM.search(ast.unparse(function.node)):
         return False
-    calls = (node for node in all_nodes(function.node) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(function.node, ast.Call))
     return all(isinstance(node.func, ast.Name) and node.func.id in SUMS for node in calls)
 
 
@@ -127,7 +127,7 @@ def _is_measured(evaluation: Evaluation, asked: ast.AST, function: Function, ins
         grown = False
         for node in nodes:
             if isinstance(node, ast.Assign) and _has(node.value, asked, tainted):
-                names = {n.id for t in node.targets for n in all_nodes(t) if isinstance(n, ast.Name)}
+                names = {n.id for t in node.targets for n in all_nodes(t, ast.Name)}
                 grown = grown or not names <= tainted
                 tainted |= names
     for node in nodes:

@@ -105,19 +105,11 @@ def _only_prepares(statement: ast.stmt) -> bool:
 def _is_unused_after(block: Block, position: int) -> bool:
     """Whether the names that only the block defines are not needed behind it."""
     inside = block[position]
-    made = {n.id for n in all_nodes(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    before = {
-        n.id
-        for s in block[:position]
-        for n in all_nodes(s)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    read_inside = {n.id for n in all_nodes(inside) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    made = {n.id for n in all_nodes(inside, ast.Name) if isinstance(n.ctx, ast.Store)}
+    before = {n.id for s in block[:position] for n in all_nodes(s, ast.Name) if isinstance(n.ctx, ast.Store)}
+    read_inside = {n.id for n in all_nodes(inside, ast.Name) if isinstance(n.ctx, ast.Load)}
     after = {
-        n.id
-        for s in block[position + 1 :]
-        for n in all_nodes(s)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        n.id for s in block[position + 1 :] for n in all_nodes(s, ast.Name) if isinstance(n.ctx, ast.Load)
     }
     # A name that the block reads and writes again existed before it: a parameter or an earlier value.
     return not (made - before - read_inside) & after
@@ -129,10 +121,10 @@ def _with_preparation(block: Block, position: int) -> list[ast.stmt]:
     for statement in reversed(block[:position]):
         if not isinstance(statement, ast.Assign) or not all(_is_name(target) for target in statement.targets):
             break
-        names = {n.id for t in statement.targets for n in all_nodes(t) if isinstance(n, ast.Name)}
-        used = {n.id for s in taken for n in all_nodes(s) if isinstance(n, ast.Name)}
+        names = {n.id for t in statement.targets for n in all_nodes(t, ast.Name)}
+        used = {n.id for s in taken for n in all_nodes(s, ast.Name)}
         others = [s for s in block if s not in taken and s is not statement]
-        elsewhere = {n.id for s in others for n in all_nodes(s) if isinstance(n, ast.Name)}
+        elsewhere = {n.id for s in others for n in all_nodes(s, ast.Name)}
         if not names & used or names & elsewhere:
             break
         taken.insert(0, statement)

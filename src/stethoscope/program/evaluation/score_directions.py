@@ -33,8 +33,10 @@ OTHERWISE = frozenset({
 LOWER_TOO = frozenset({
     "losses", "cost", "costs", "eer", "chamfer", "epe", "l1", "l2", "errors", "bpc", "ade", "fde", "mpjpe",
     "nats", "wer", "cer", "nelbo", "rmse", "mse", "mae", "mape", "err", "dist", "distance", "distances",
+    "der", "ter", "mcd", "crps", "brier", "smape", "wape", "mase",
 })
-HIGHER_TOO = frozenset({"accs", "accuracies", "psnrs", "dices", "ious", "auprc", "f1s"})
+HIGHER_TOO = frozenset({"accs", "accuracies", "psnrs", "dices", "ious", "auprc", "f1s", "pck", "nds"})
+ALONE = {"per": LOWER}  # the rate of wrong phones, where no other word stands beside it
 # What hands a number on.
 KEEPING = frozenset({
     "item", "mean", "cpu", "detach", "numpy", "compute", "float", "round", "tolist", "avg", "average", "sum",
@@ -53,6 +55,8 @@ def named_direction(name: str) -> str | None:
     kept = [word for word in spoken if word not in BESIDE and not word.isdigit()]
     if not kept:
         return None
+    if len(kept) == 1 and kept[0] in ALONE:
+        return ALONE[kept[0]]
     said = {_of_word(word) for word in kept} - {None}
     if len(said) == 1:
         return said.pop()

@@ -23,6 +23,14 @@ from stethoscope.run import Source
 KEEPING = frozenset({"deepcopy", "state_dict", "save_pretrained", "save_model", "save_state"})
 ORDERS = (ast.Lt, ast.Gt, ast.LtE, ast.GtE)
 READING = frozenset({"get", "load", "pop", "loads"})
+# Words of what tells when, or how many, and is no score; and of bars that are meant to stand.
+COUNTS = frozenset(
+    {"epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "n", "num", "k", "every"}
+)
+BARS = frozenset(
+    {"after", "from", "start", "until", "min", "delta", "threshold", "target", "patience", "warmup"}
+)
+FAR = 1e3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,13 +61,19 @@ def _in_function(index: Index, function: Function) -> Iterator[StandingRecord]:
     for node in own_nodes(function.node, ast.If):
         if not any(_keeps(one) for one in node.body):
             continue
-        for record in _records(node):
+        for record, other in _records(node):
             if isinstance(record, ast.Name) and not _is_in_loop(function, node):
+                continue
+            if _is_count(function, other) or (COUNTS | BARS) & set(_last_words(record)):
                 continue
             given = _given(index, function, record)
             begun = next((one for one in given if _is_beginning(one.value)), None)
-            called = words((dotted(record) or "").rpartition(".")[2])
+            called = _last_words(record)
             stays = all(_is_beginning(one.value) or _is_read_back(one.value, called) for one in given)
+            if not _is_called_best(record) and not (
+                all(map(_begins_record, given)) and _is_measured(function, other) and not _sets_a_best(node)
+            ):
+                continue
             if begun is not None and stays and not _is_replaced_in(node, given):
                 yield StandingRecord(Site(function.source, node.test), ast.unparse(record), begun.site)
 
@@ -70,26 +84,73 @@ def _is_replaced_in(asked: ast.If, given: list[_Given]) -> bool:
     return any(id(one.site.node) in inside for one in given)
 
 
-def _records(asked: ast.If) -> list[ast.Name | ast.Attribute]:
-    """The side of a comparison that is called the best; either, where a best is what is kept under it."""
+def _records(asked: ast.If) -> list[tuple[ast.Name | ast.Attribute, ast.expr]]:
+    """The side of a comparison that is called the best; either, where a best is what is kept under it.
+
+    Beside each stands the other side.
+    """
     test = asked.test
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ORDERS):
         return []
-    sides = [one for one in (test.left, test.comparators[0]) if isinstance(one, ast.Name | ast.Attribute)]
-    best = [one for one in sides if _is_called_best(one)]
+    both = ((test.left, test.comparators[0]), (test.comparators[0], test.left))
+    sides = [(one, other) for one, other in both if isinstance(one, ast.Name | ast.Attribute)]
+    best = [pair for pair in sides if _is_called_best(pair[0])]
     if len(best) == 1:
         return best
     texts = (one.value for inner in asked.body for one in all_nodes(inner, ast.Constant))
     is_of_best = any(
         isinstance(text, str) and "best" in words(text.partition(".")[0].replace("/", "_")) for text in texts
     )
-    is_of_two = len(sides) == 2 and not any((dotted(one) or "").isupper() for one in sides)
+    is_of_two = len(sides) == 2 and not any((dotted(one) or "").isupper() for one, _ in sides)
     return sides if is_of_best and is_of_two else []
 
 
+def _is_count(function: Function, side: ast.expr) -> bool:
+    """Whether a side is a place in the training, which is counted or gone through, and no score."""
+    if not isinstance(side, ast.Name | ast.Attribute):
+        return False
+    steps = (one for one in all_nodes(function.node, ast.AugAssign) if _is_beginning(one.value))
+    loops = all_nodes(function.node, ast.For)
+    counted = (*(one.target for one in steps), *(one.target for one in loops))
+    written = ast.unparse(side)
+    is_gone_through = any(ast.unparse(one) == written for target in counted for one in ast.walk(target))
+    return is_gone_through or bool(COUNTS & set(_last_words(side)))
+
+
+def _is_measured(function: Function, side: ast.expr) -> bool:
+    """Whether a side is what a call gave in this function."""
+    written = ast.unparse(side)
+    return any(
+        isinstance(one.value, ast.Call) and any(ast.unparse(target) == written for target in one.targets)
+        for one in all_nodes(function.node, ast.Assign)
+    )
+
+
+def _begins_record(given: _Given) -> bool:
+    """Whether a record begins so: with what every score beats, where a bar has a number of its own."""
+    if not isinstance(given.site.node, ast.Assign):
+        return False  # a field of a class of settings
+    known = literal(given.value) if given.value is not None else None
+    return not isinstance(known, int | float) or known in (0, -1, 1) or abs(known) >= FAR
+
+
+def _sets_a_best(asked: ast.If) -> bool:
+    """Whether a record of another name is written under the question."""
+    return any(
+        isinstance(getattr(one, "ctx", None), ast.Store) and bool(BEST_WORDS & set(_last_words(one)))
+        for inner in asked.body
+        for one in all_nodes(inner)
+        if isinstance(one, ast.Name | ast.Attribute)
+    )
+
+
+def _last_words(side: ast.expr) -> tuple[str, ...]:
+    return tuple(words((dotted(side) or "").rpartition(".")[2]))
+
+
 def _is_called_best(side: ast.expr) -> bool:
-    last = (dotted(side) or "").rpartition(".")[2]
-    return "best" in words(last) or (bool(BEST_WORDS & set(words(last))) and "so" in words(last))
+    called = set(_last_words(side))
+    return "best" in called or (bool(BEST_WORDS & called) and "so" in called)
 
 
 def _keeps(statement: ast.stmt) -> bool:
@@ -138,6 +199,10 @@ def _given_in(tree: ast.AST, source: Source, name: str, kind: type[ast.expr]) ->
                     yield _Given(None, Site(source, node))
             case ast.Nonlocal(names=names) | ast.Global(names=names) if name in names:
                 yield _Given(None, Site(source, node))
+            case ast.Call(keywords=keywords) if kind is ast.Attribute:  # replace(state, best=score)
+                for word in keywords:
+                    if word.arg == name:
+                        yield _Given(word.value, Site(source, node))
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:

@@ -120,14 +120,14 @@ def _truth_first(index: Index, function: Function, call: ast.Call) -> bool | Non
 
 def _answered(function: Function) -> tuple[set[str], set[str]]:
     """The names that hold answers of a network, through lists and conversions, and all that are filled."""
-    fed = [(name, value) for node in own_nodes(function.node) for name, value in _fed(node)]
+    filled = [(name, value) for node in own_nodes(function.node) for name, value in fed(node)]
     answered = set(_handed_out(function))
-    for _ in fed:
-        more = {name for name, value in fed if _comes_from_network(value, answered, function)} - answered
+    for _ in filled:
+        more = {name for name, value in filled if _comes_from_network(value, answered, function)} - answered
         if not more:
             break
         answered |= more
-    return answered, {*(name for name, _ in fed), *function.parameters}
+    return answered, {*(name for name, _ in filled), *function.parameters}
 
 
 def _handed_out(function: Function) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _handed_out(function: Function) -> Iterator[str]:
                 yield first
 
 
-def _fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def fed(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """What a statement puts into which name: by assigning, adding or appending."""
     match node:
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
@@ -209,6 +209,6 @@ def _is_truth(
 
 
 def _spoken(side: ast.expr) -> set[str]:
-    named = [one.id for one in all_nodes(side) if isinstance(one, ast.Name)]
-    named += [one.attr for one in all_nodes(side) if isinstance(one, ast.Attribute)]
+    named = [one.id for one in all_nodes(side, ast.Name)]
+    named += [one.attr for one in all_nodes(side, ast.Attribute)]
     return {word for name in named for word in words(name)}

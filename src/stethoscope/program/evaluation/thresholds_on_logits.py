@@ -92,7 +92,7 @@ def _compared(
 
 def _handed(function: Function, handed: list[ast.expr | None]) -> Iterator[tuple[str, ast.expr]]:
     for name, made in zip(function.parameters, handed, strict=False):
-        stored = (n for n in own_nodes(function.node) if isinstance(n, ast.Name) and n.id == name)
+        stored = (n for n in own_nodes(function.node, ast.Name) if n.id == name)
         if made is not None and not any(isinstance(n.ctx, ast.Store) for n in stored):
             yield name, made
 

@@ -14,7 +14,7 @@ from stethoscope.program.evaluation.counted_units import is_reduced_by_mean
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import LOADER_WORDS
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_loops, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.trace import hook_methods
@@ -102,8 +102,8 @@ def _read_behind(body: Sequence[ast.stmt], loop: ast.For | ast.While, name: str)
     reads = [
         node
         for one in body
-        for node in own_below(one)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in own_below(one, ast.Name)
+        if node.id == name and isinstance(node.ctx, ast.Load)
     ]
     if any(loop.lineno <= node.lineno <= end for node in reads):
         return None
@@ -118,14 +118,10 @@ def _never_begun_anew(index: Index, module: Module, body: Sequence[ast.stmt]) ->
     for epochs in _loops(body):
         if not _is_over_epochs(epochs):
             continue
-        inner = [
-            node for one in epochs.body for node in own_below(one) if isinstance(node, ast.For | ast.While)
-        ]
+        inner = [*_loops(epochs.body)]
         set_back = {text for one in epochs.body for text in _assigned(one)}
         for loop in inner:
-            for grown in (
-                one for node in loop.body for one in own_below(node) if isinstance(one, ast.AugAssign)
-            ):
+            for grown in (one for node in loop.body for one in own_below(node, ast.AugAssign)):
                 yield from _growing(module.source, body, epochs, loop, grown, set_back)
         yield from _meters(index, module, body, epochs, inner, set_back)
 
@@ -154,8 +150,8 @@ def _growing(
 
 def _is_measured(value: ast.expr) -> bool:
     """Whether what is added is read off tensors: a loss, a number of hits."""
-    calls = [node for node in all_nodes(value) if isinstance(node, ast.Call)]
-    named = {word for node in all_nodes(value) if isinstance(node, ast.Name) for word in words(node.id)}
+    calls = all_nodes(value, ast.Call)
+    named = {word for node in all_nodes(value, ast.Name) for word in words(node.id)}
     is_loss = bool(named & {"loss", "losses", "acc", "accuracy", "correct", "psnr", "error"})
     return is_loss or any(bare_name(call) in {"item", "float"} for call in calls)
 
@@ -215,7 +211,7 @@ def _zero_for(target: ast.expr, value: ast.expr, name: str) -> bool:
 
 def _assigned(statement: ast.AST) -> Iterator[str]:
     """What plain assignments, deletions and loops below a statement set."""
-    for node in own_below(statement):
+    for node in own_below(statement, ast.Assign, ast.AnnAssign, ast.For):
         match node:
             case ast.Assign(targets=targets):
                 yield from (ast.unparse(one) for target in targets for one in _leaves(target))
@@ -233,9 +229,7 @@ def _leaves(target: ast.expr) -> Iterator[ast.expr]:
 
 def _loops(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
     for statement in body:
-        for node in own_below(statement):
-            if isinstance(node, ast.For | ast.While):
-                yield node
+        yield from own_loops(statement)
 
 
 def _is_over_epochs(loop: ast.For | ast.While) -> bool:
@@ -397,8 +391,7 @@ def _is_reset_anywhere(index: Index, attribute: str) -> bool:
     return any(
         node.attr == "reset" and _may_stand_for(node.value, attribute)
         for module in index.modules.values()
-        for node in all_nodes(module.source.tree)
-        if isinstance(node, ast.Attribute)
+        for node in all_nodes(module.source.tree, ast.Attribute)
     )
 
 
@@ -437,8 +430,8 @@ def _ends_a_round(name: str, node: FunctionNode) -> bool:
 def _wrongly_divided(index: Index, module: Module, body: Sequence[ast.stmt]) -> Iterator[WrongTotal]:
     """Means of batches divided by the number of samples, and sums of samples by the number of batches."""
     for loop in _loops(body):
-        for node in (one for statement in loop.body for one in own_below(statement)):
-            if not (isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)):
+        for node in (one for statement in loop.body for one in own_below(statement, ast.AugAssign)):
+            if not isinstance(node.op, ast.Add):
                 continue
             if not isinstance(node.target, ast.Name):
                 continue
@@ -460,13 +453,9 @@ def _divided_by_another(module: Module, body: Sequence[ast.stmt]) -> Iterator[Wr
     loops = [(loop, _gone_over(loop)) for loop in _loops(body) if isinstance(loop, ast.For)]
     loaders = {over for _, over in loops if over}
     for loop, over in loops:
-        grown = (one for statement in loop.body for one in own_below(statement))
+        grown = (one for statement in loop.body for one in own_below(statement, ast.AugAssign))
         for node in grown if over else ():
-            if (
-                isinstance(node, ast.AugAssign)
-                and isinstance(node.op, ast.Add)
-                and isinstance(node.target, ast.Name)
-            ):
+            if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
                 read, counted = _next_division(body, node.target.id, loop.end_lineno or loop.lineno)
                 if (
                     read is not None
@@ -513,8 +502,8 @@ def _next_division(body: Sequence[ast.stmt], name: str, behind: int) -> tuple[as
         (
             node
             for statement in body
-            for node in own_below(statement)
-            if isinstance(node, ast.Assign | ast.AugAssign | ast.BinOp) and node.lineno > behind
+            for node in own_below(statement, ast.Assign, ast.AugAssign, ast.BinOp)
+            if isinstance(node, ast.stmt | ast.expr) and node.lineno > behind
         ),
         key=lambda node: (node.lineno, node.col_offset),
     )
@@ -540,7 +529,7 @@ def _counted(count: ast.Call) -> str:
 
 def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp, ast.expr]]:
     for statement in body:
-        for node in own_below(statement):
+        for node in own_below(statement, ast.BinOp):
             match node:
                 case ast.BinOp(
                     op=ast.Div(),
@@ -555,17 +544,17 @@ def _divisions(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[ast.BinOp,
 
 
 def _counts_samples(loop: ast.For | ast.While, counted: ast.expr) -> bool:
-    """Whether what a divisor is the length of is a data set, and not what the loop goes through."""
-    return _is_dataset(counted) and not _is_gone_through(loop, counted)
+    """Whether a divisor is the length of a data set, and not of what the loop or one in it goes through."""
+    return _is_dataset(counted) and not any(_is_gone_through(one, counted) for one in _loops([loop]))
 
 
 def _is_raised_by_batch(loop: ast.For | ast.While, counted: ast.expr) -> bool:
     """Whether a divisor is a count of samples: `seen += len(x)`."""
     name = ast.unparse(counted)
     return any(
-        isinstance(node, ast.AugAssign) and _is_name(node.target, name) and _is_batch(node.value)
+        _is_name(node.target, name) and _is_batch(node.value)
         for statement in loop.body
-        for node in own_below(statement)
+        for node in own_below(statement, ast.AugAssign)
     )
 
 
@@ -609,8 +598,8 @@ def _measured(body: Sequence[ast.stmt], value: ast.expr) -> list[ast.expr]:
             return [
                 node.value
                 for statement in body
-                for node in own_below(statement)
-                if isinstance(node, ast.Assign) and any(_is_name(one, name) for one in node.targets)
+                for node in own_below(statement, ast.Assign)
+                if any(_is_name(one, name) for one in node.targets)
             ]
         case ast.Call(func=ast.Attribute(value=ast.Call() as made, attr="item")):
             return [made]
@@ -631,7 +620,7 @@ def _gives_mean(index: Index, module: Module, made: ast.expr) -> bool:
 def _is_weighted_elsewhere(module: Module, written: str) -> bool:
     """Whether another loop of the file multiplies what the same loss gives by the size of its batch."""
     for body in bodies(module.source.tree):
-        added = (one for part in body for one in own_below(part) if isinstance(one, ast.AugAssign))
+        added = (one for part in body for one in own_below(part, ast.AugAssign))
         for node in added:
             match node.value:
                 case ast.BinOp(op=ast.Mult(), left=left, right=right) if _is_times_batch(node.value):
@@ -645,8 +634,8 @@ def _is_mean_criterion(index: Index, module: Module, written: str) -> bool:
     """Whether a name was given a loss of torch without a reduction: `criterion = nn.CrossEntropyLoss()`."""
     made = [
         node.value
-        for node in all_nodes(module.source.tree)
-        if isinstance(node, ast.Assign) and any(ast.unparse(one) == written for one in node.targets)
+        for node in all_nodes(module.source.tree, ast.Assign)
+        if any(ast.unparse(one) == written for one in node.targets)
     ]
     return bool(made) and all(_is_mean_loss(index, module, one) for one in made)
 

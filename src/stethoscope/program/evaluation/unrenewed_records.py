@@ -49,7 +49,7 @@ def _in_source(source: Source, sources: Sequence[Source]) -> Iterator[UnrenewedR
     if not any(word in source.text for word in BEST):
         return
     for body in bodies(source.tree):
-        for loop in (one for statement in body for one in all_nodes(statement, ast.For, ast.While)):
+        for loop in _outermost(body):
             for asked in all_nodes(loop, ast.If):
                 record = _record(asked.test)
                 save = _save(asked.body) if record is not None else None
@@ -57,6 +57,15 @@ def _in_source(source: Source, sources: Sequence[Source]) -> Iterator[UnrenewedR
                     continue
                 if not _is_written_in_rounds(record, loop, sources):
                     yield UnrenewedRecord(Site(source, asked.test), ast.unparse(record), Site(source, save))
+
+
+def _outermost(body: Sequence[ast.stmt]) -> Iterator[ast.For | ast.While]:
+    """The loops that stand in no other: a record may be written behind any loop inside of them."""
+    inner: set[int] = set()
+    for loop in (one for statement in body for one in all_nodes(statement, ast.For, ast.While)):
+        if id(loop) not in inner and isinstance(loop, ast.For | ast.While):
+            yield loop
+        inner.update(map(id, all_nodes(loop, ast.For, ast.While)))
 
 
 def _record(test: ast.expr) -> ast.Name | ast.Attribute | None:
@@ -116,16 +125,25 @@ def _is_written_in_rounds(record: ast.expr, loop: ast.AST, sources: Sequence[Sou
     """Whether something may write the record while the loop goes on."""
     written, last = ast.unparse(record), (dotted(record) or "").rpartition(".")[2]
     places = [source.tree for source in sources] if isinstance(record, ast.Attribute) else [loop]
+    begun = {
+        id(target)
+        for node in all_nodes(loop, ast.Assign)
+        for target in node.targets
+        if _is_worst(node.value)  # a record that begins anew, for each fold
+    }
     for place in places:
         for node in all_nodes(place, ast.Name, ast.Attribute, ast.Call, ast.Global, ast.Nonlocal):
             match node:
-                case ast.Name(id=name, ctx=ast.Store()) if name == written:
+                case ast.Name(id=name, ctx=ast.Store()) if name == written and id(node) not in begun:
                     return True
                 case ast.Attribute(attr=name, ctx=ast.Store()) if name == last:
                     if _is_in_loop(node, loop, place):
                         return True
                 case ast.Call(args=args) if bare_name(node) in HANDING:
                     if any(last in ast.unparse(one) for one in (*args, node.func)):
+                        return True
+                case ast.Call(keywords=keywords) if isinstance(record, ast.Attribute):
+                    if any(one.arg == last for one in keywords):  # replace(state, best=score)
                         return True
     nodes = (one for source in sources for one in all_nodes(source.tree))
     return any(last in one.names for one in nodes if isinstance(one, ast.Global | ast.Nonlocal))

@@ -19,12 +19,15 @@ KEEPING = frozenset({
     "clone", "moveaxis", "swapaxes", "flip", "crop",
 })  # fmt: skip
 READING = frozenset({"imread"})
+BYTES = ("byte", "uint8", *READING)  # without one of these words, nothing is known to hold bytes
 CASTING = frozenset({"astype", "to", "type", "view_as"})
 
 
 def wrapping_differences(walk: Walk) -> Iterator[tuple[Site, Site]]:
     """Where two arrays of bytes are subtracted, and the call or line that leads there."""
     run = walk.trace.run
+    if not any(word in source.text for source in run.index.program for word in BYTES):
+        return
     run.steps = max(run.steps, STEPS // 4)
     for event in walk.trace.events:
         try:

@@ -93,6 +93,8 @@ class Interpreter:
         self.depth = 0
         self.chance = np.random.default_rng(seed)
         self.making = 0  # objects that are being made
+        self.drew = False  # chance was asked for in a forward pass
+        self.is_lively = False  # where chance differs from place to place there, and is the same each time
         self.layers: list[Layer] = []
         self.classes: set[Class] = set()
         self.called: set[int] = set()  # ids of the layers that were called

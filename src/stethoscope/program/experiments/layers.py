@@ -262,7 +262,7 @@ def _fill_both_stacks(layer: Layer, draw: Drawer) -> None:
     g = layer.given
     if g["custom_encoder"] is not None or g["custom_decoder"] is not None:
         raise CannotCompute("stacks of the program's own")
-    options = {"batch_first": g["batch_first"]}
+    options = {"batch_first": g["batch_first"], "norm_first": g["norm_first"]}
     for way in ("encoder", "decoder"):
         pattern = made(f"Transformer{way.title()}Layer", (g["d_model"], g["nhead"]), options, draw, None)
         count = g[f"num_{way}_layers"]
@@ -397,10 +397,10 @@ def _encoder_layer(
     **_: Any,
 ) -> Array:  # fmt: skip
     attention, up, down = layer.inner
-    x = src
-    y = _centred(x)
-    x = x + called(attention, (y, y, y, src_key_padding_mask), {"attn_mask": src_mask})[0]
-    return np.asarray(x + called(down, (np.maximum(called(up, (_centred(x),), {}), 0),), {}))
+    before, after = _norms(layer)
+    y = before(src)
+    x = after(src + called(attention, (y, y, y, src_key_padding_mask), {"attn_mask": src_mask})[0])
+    return after(x + called(down, (np.maximum(called(up, (before(x),), {}), 0),), {}))
 
 
 def _decoder_layer(
@@ -408,11 +408,17 @@ def _decoder_layer(
     tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None, **_: Any,
 ) -> Array:  # fmt: skip
     own, cross, up, down = layer.inner
-    y = _centred(tgt)
-    x = tgt + called(own, (y, y, y, tgt_key_padding_mask), {"attn_mask": tgt_mask})[0]
-    given = (_centred(x), memory, memory, memory_key_padding_mask)
-    x = x + called(cross, given, {"attn_mask": memory_mask})[0]
-    return np.asarray(x + called(down, (np.maximum(called(up, (_centred(x),), {}), 0),), {}))
+    before, after = _norms(layer)
+    y = before(tgt)
+    x = after(tgt + called(own, (y, y, y, tgt_key_padding_mask), {"attn_mask": tgt_mask})[0])
+    given = (before(x), memory, memory, memory_key_padding_mask)
+    x = after(x + called(cross, given, {"attn_mask": memory_mask})[0])
+    return after(x + called(down, (np.maximum(called(up, (before(x),), {}), 0),), {}))
+
+
+def _norms(layer: Layer) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """What normalises before each part of a layer and after it: one of the two does nothing."""
+    return (_centred, np.asarray) if layer.given["norm_first"] else (np.asarray, _centred)
 
 
 def _centred(x: Array) -> Array:
@@ -424,13 +430,18 @@ def _encoder(
 ) -> Array:
     for one in layer.inner:
         src = _encoder_layer(one, src, mask, src_key_padding_mask)
-    return src
+    return _normed_at_end(layer, src)
 
 
 def _decoder(layer: Layer, tgt: Array, memory: Array, *args: Any, **keywords: Any) -> Array:
     for one in layer.inner:
         tgt = _decoder_layer(one, tgt, memory, *args, **keywords)
-    return tgt
+    return _normed_at_end(layer, tgt)
+
+
+def _normed_at_end(stack: Layer, x: Array) -> Array:
+    norm = stack.given["norm"]
+    return np.asarray(called(norm, (x,), {})) if isinstance(norm, Layer) else x
 
 
 def _both_stacks(
@@ -439,9 +450,9 @@ def _both_stacks(
     memory_key_padding_mask: Any = None, **_: Any,
 ) -> Array:  # fmt: skip
     encoder, decoder = layer.inner
-    memory = _encoder(encoder, src, src_mask, src_key_padding_mask)
+    memory = _centred(_encoder(encoder, src, src_mask, src_key_padding_mask))
     padding = (tgt_key_padding_mask, memory_key_padding_mask)
-    return _decoder(decoder, tgt, memory, tgt_mask, memory_mask, *padding)
+    return _centred(_decoder(decoder, tgt, memory, tgt_mask, memory_mask, *padding))
 
 
 def _recurrent(layer: Layer, x: Any, state: Any = None) -> tuple[Any, Any]:

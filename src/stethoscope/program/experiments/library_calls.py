@@ -29,6 +29,7 @@ PLAIN: dict[str, Callable[..., Any]] = {
     "tuple": tuple,
     "dict": dict, "set": set, "sorted": sorted, "any": any, "all": all, "round": round, "divmod": divmod,
 }  # fmt: skip
+LARGE = 4.0  # of the deviation of weights
 _HOLDERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
 _ALIKE = frozenset(
     {"copy.deepcopy", "torch.compile", "torch.jit.script", "torch.autograd.Variable", "typing.cast"}
@@ -145,6 +146,9 @@ def _made_layer(
     if kind in _HOLDERS:
         return list(args[0]) if args else []
     layer = layers.made(kind, args, keywords, run.drawer, spot)
+    groups = layer.given.get("num_groups")
+    if run.smaller > 1 and groups is not None and groups == layer.given["num_channels"]:
+        layer.given["num_groups"] = max(groups // run.smaller, 1)  # the channels alone were made fewer
     if run.as_written:
         first_weights.as_made(layer, run.chance)
     run.spend(sum(w.size for w in layer.weights.values() if isinstance(w, np.ndarray)))
@@ -170,7 +174,10 @@ def _parameter(run: Interpreter, args: list[Any], keywords: dict[str, Any]) -> A
         return run.drawer.draw(*given.shape).astype(np.complex128) * 0.3
     # One number, or one for each channel, is around one; a table of vectors is drawn like an embedding.
     drawn = run.drawer.draw(*given.shape, scale=0.3)
-    return drawn + 1 if given.size == max(given.shape, default=1) else drawn * 2
+    if given.size == max(given.shape, default=1):
+        return drawn + 1
+    # Weights that are drawn large are made smaller where they are used, as at an equalised rate.
+    return drawn * (spread if (spread := float(np.std(given))) > LARGE else 2.0)
 
 
 def _plain(run: Interpreter, name: str, args: list[Any], keywords: dict[str, Any]) -> Any:

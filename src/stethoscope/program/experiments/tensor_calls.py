@@ -140,12 +140,17 @@ def _drawn(run: Interpreter, last: str, args: list[Any], keywords: dict[str, Any
 
 def _held_still(run: Interpreter, last: str, args: list[Any], keywords: dict[str, Any]) -> Any:
     """Chance in a forward pass is the same everywhere, so that it tells no place from another."""
+    run.drew = True
     if last in {"rand_like", "randn_like"}:
-        return np.full(args[0].shape, 0.3)
+        return _held(run, args[0].shape)
     if last in {"rand", "randn"}:
         sizes = args[0] if args and isinstance(args[0], list | tuple) else keywords.get("size", args)
-        return np.full(tuple(int(s) for s in sizes), 0.3)
+        return _held(run, tuple(int(s) for s in sizes))
     raise CannotCompute("chance decides")
+
+
+def _held(run: Interpreter, shape: tuple[int, ...]) -> Array:
+    return np.random.default_rng(5).uniform(size=shape) if run.is_lively else np.full(shape, 0.3)
 
 
 def _cast(run: Interpreter, result: Any, kind: Any) -> Any:

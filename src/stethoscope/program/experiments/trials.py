@@ -10,7 +10,8 @@ import ast
 import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -408,7 +409,25 @@ def _idle_arguments(ask: _Asking, given: Fitting, base: list[Array], consumed: s
         others = (_otherwise(given.arrays[which]), _far_away(given.arrays[which]))
         if all(_is_same_with(ask, given, base, which, other) for other in others):
             idle.append(name)
+    if idle and ask.run.drew:
+        with _lively(ask, given) as otherwise:
+            places = {name: given.names.index(name) for name in idle}
+            idle = [
+                name
+                for name, which in places.items()
+                if _is_same_with(ask, given, otherwise, which, _otherwise(given.arrays[which]))
+            ]
     return tuple(idle)
+
+
+@contextmanager
+def _lively(ask: _Asking, given: Fitting) -> Iterator[list[Array]]:
+    """Let chance differ from place to place, and give what comes out: equal slots have nothing to choose."""
+    ask.run.is_lively = True
+    try:
+        yield [*ask.all(given.arrays), *ask.run.spared]
+    finally:
+        ask.run.is_lively = False
 
 
 def _is_same_with(ask: _Asking, given: Fitting, base: list[Array], which: int, other: Array) -> bool:
@@ -453,6 +472,9 @@ def _idle_layers(
     several = _with_places(ask, given) if idle else None
     if several is not None:  # what chooses among places has nothing to choose in one
         idle = [layer for layer in idle if not _acts(ask, *several, layer)]
+    if idle and ask.run.drew:
+        with _lively(ask, given) as otherwise:
+            idle = [layer for layer in idle if not _acts(ask, given, otherwise, layer)]
     return tuple({id(layer.made_at.node): layer for layer in idle if layer.made_at}.values())
 
 
@@ -469,7 +491,7 @@ def _with_places(ask: _Asking, given: Fitting) -> tuple[Fitting, list[Array]] | 
 
 def _chooses(cls: Class) -> bool:
     """Whether a class lets values decide which of its parts are used."""
-    return bool(re.search(r"topk|argmax|argmin|\bsort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
+    return bool(re.search(r"topk|argmax|argmin|\b(?:arg)?sort\(|multinomial|> 0\.5", ast.unparse(cls.node)))
 
 
 def _acts(ask: _Asking, given: Fitting, base: list[Array], layer: Layer) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, Index, Module, dotted
 from stethoscope.program.likenesses import words
-from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_nodes
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below, own_loops, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -67,7 +67,7 @@ def _kept_in_function(source: Source, body: Sequence[ast.stmt]) -> Iterator[Alia
     for place, statement in enumerate(body):
         if isinstance(statement, FunctionNode | ast.ClassDef):
             continue  # its body is one of its own
-        for loop in (node for node in own_below(statement) if isinstance(node, ast.For | ast.While)):
+        for loop in own_loops(statement):
             inside = [one for inner in loop.body for one in own_below(inner)]
             for node, name in ((one, name) for one in inside for name in _kept_states(one)):
                 if node in seen or "self." in name or not _trains_on(loop):
@@ -192,9 +192,10 @@ def _kept_by_object(cls: Class, loads: dict[str, list[tuple[Source, ast.Call]]])
                 and method.name not in {"__init__", "__post_init__"}
             ):
                 copied |= {ast.unparse(one) for one in node.targets if not _is_none(node.value)}
-    is_of_training = _TRAINING_TEXT.search(cls.source.text) is not None
+    if not kept.keys() - copied or _TRAINING_TEXT.search(cls.source.text) is None:
+        return
     for name, made in kept.items():
-        if name in copied or not is_of_training:
+        if name in copied:
             continue
         for method in cls.methods.values():
             used = next((one for one in own_nodes(method.node) if _takes_up(one, name)), None)
@@ -318,7 +319,7 @@ def _is_live_state(value: ast.expr) -> bool:
 
 
 def _names_in(node: ast.AST) -> Iterator[ast.Name]:
-    return (one for one in all_nodes(node) if isinstance(one, ast.Name))
+    return (one for one in all_nodes(node, ast.Name))
 
 
 def _takes_up(node: ast.AST, name: str) -> bool:
@@ -340,7 +341,7 @@ def _writes_down(node: ast.AST, name: str) -> bool:
 
 def _is_chosen(kept: ast.AST, loop: ast.AST) -> bool:
     """Whether a state is kept in some rounds of a loop only: the last one is kept in all."""
-    chosen = (one for one in all_nodes(loop) if isinstance(one, ast.If) and isinstance(one.test, ast.Compare))
+    chosen = (one for one in all_nodes(loop, ast.If) if isinstance(one.test, ast.Compare))
     ordering = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
     return any(
         any(isinstance(op, ordering) for op in one.test.ops) and any(each is kept for each in all_nodes(one))
@@ -351,7 +352,7 @@ def _is_chosen(kept: ast.AST, loop: ast.AST) -> bool:
 
 def _trains_on(loop: ast.AST) -> bool:
     """Whether a loop goes on changing the weights: it steps an optimizer or calls what trains."""
-    for call in (node for node in all_nodes(loop) if isinstance(node, ast.Call)):
+    for call in (node for node in all_nodes(loop, ast.Call)):
         named = set(words(bare_name(call)))
         if bare_name(call) in {"backward", "step"} or named & TRAINING:
             return True
@@ -462,7 +463,7 @@ def _repeated(index: Index, home: Module, function: FunctionNode, node: ast.AST)
             elt=ast.Name() as only, generators=[ast.comprehension(iter=over, target=target, ifs=[])]
         ):
             is_count = isinstance(over, ast.Call) and bare_name(over) == "range"
-            names = {one.id for one in all_nodes(target) if isinstance(one, ast.Name)}
+            names = {one.id for one in all_nodes(target, ast.Name)}
             if is_count and only.id not in names and _learns(index, home, function, only):
                 return only
     return None
@@ -473,9 +474,8 @@ def _learns(index: Index, home: Module, function: FunctionNode, node: ast.expr) 
     if isinstance(node, ast.Name):
         made = [
             one.value
-            for one in own_nodes(function)
-            if isinstance(one, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == node.id for t in one.targets)
+            for one in own_nodes(function, ast.Assign)
+            if any(isinstance(t, ast.Name) and t.id == node.id for t in one.targets)
         ]
         return len(made) == 1 and isinstance(made[0], ast.Call) and _learns(index, home, function, made[0])
     if not isinstance(node, ast.Call):
@@ -488,7 +488,7 @@ def _learns(index: Index, home: Module, function: FunctionNode, node: ast.expr) 
 
 def _has_layers(cls: Class) -> bool:
     init = cls.methods.get("__init__")
-    calls = (node for node in own_nodes(init.node) if isinstance(node, ast.Call)) if init is not None else ()
+    calls = (node for node in own_nodes(init.node, ast.Call)) if init is not None else ()
     return any(bare_name(call) in LEARNING | {"Parameter"} for call in calls)
 
 

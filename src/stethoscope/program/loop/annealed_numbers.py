@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.likenesses import words
 from stethoscope.program.settings.said_numbers import said
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
+RAMPS = frozenset({"warm", "warmup", "ramp", "rampup", "anneal", "annealing", "kl"})
 PICKING = {"min": min, "max": max, "minimum": min, "maximum": max}
 
 
@@ -50,9 +52,26 @@ def stands_at_its_end(index: Index) -> Iterator[SpentAtOnce]:
             continue
         for loop in own_nodes(function.node, ast.For):
             counter = dotted(loop.target) or ""
+            bent = {id(one) for node in all_nodes(loop) for part in _bent(node) for one in ast.walk(part)}
             for call in all_nodes(loop, ast.Call) if counter else ():
-                if bare_name(call) in {"max", "maximum"} and len(call.args) == 2:
+                is_share = bare_name(call) in {"max", "maximum"} and len(call.args) == 2
+                if is_share and id(call) not in bent and _is_said_to_ramp(call):
                     yield from _of_ramp(function, call, counter)
+
+
+def _bent(node: ast.AST) -> list[ast.expr]:
+    """What is divided by, or goes through a root or a power, as where a rate falls behind its warm-up."""
+    match node:
+        case ast.BinOp(op=ast.Div() | ast.Pow(), left=left, right=right):
+            return [right] if isinstance(node.op, ast.Div) else [left, right]
+        case ast.Call() if bare_name(node) in {"sqrt", "rsqrt", "pow", "log", "exp", "print"}:
+            return node.args
+    return []
+
+
+def _is_said_to_ramp(call: ast.Call) -> bool:
+    """Whether names speak of a warm-up or of annealing; a weight may well grow on and on."""
+    return any(RAMPS & set(words(dotted(one) or "")) for one in ast.walk(call))
 
 
 def _of_ramp(function: Function, call: ast.Call, counter: str) -> Iterator[SpentAtOnce]:

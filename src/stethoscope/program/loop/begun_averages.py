@@ -40,7 +40,7 @@ def _is_begun_once(held: str, value: ast.AST, nodes: tuple[ast.AST, ...]) -> boo
     """Whether the value is set under `if held is None`, or in the other arm of what says it is there."""
     for node in nodes:
         if isinstance(node, ast.If) and held in {
-            ast.unparse(one) for one in all_nodes(node.test) if isinstance(one, ast.Attribute)
+            ast.unparse(one) for one in all_nodes(node.test, ast.Attribute)
         }:
             arms = (*node.body, *node.orelse)
             if any(value is inner for arm in arms for inner in all_nodes(arm)):

@@ -18,7 +18,7 @@ def caught_before(loop: TrainingLoop, skipped: Event) -> Iterator[tuple[Event, a
     """What raises before an event of the same round, with the question that it raises on, where a handler
     goes on without the event."""
     body = loop.body.node if loop.body is not None and loop.body.kind == "loop" else None
-    tries = [node for node in all_nodes(body) if isinstance(node, ast.Try)] if body is not None else []
+    tries = all_nodes(body, ast.Try) if body is not None else []
     for event in loop.events if tries else ():
         if event is skipped:
             return

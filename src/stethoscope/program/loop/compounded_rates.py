@@ -119,7 +119,7 @@ def _is_ratio(factor: ast.expr) -> bool:
     for node in all_nodes(factor):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             called = [
-                {dotted(one.func) for one in all_nodes(side) if isinstance(one, ast.Call)} - {None}
+                {dotted(one.func) for one in all_nodes(side, ast.Call)} - {None}
                 for side in (node.left, node.right)
             ]
             if called[0] & called[1]:
@@ -168,7 +168,7 @@ def _same_share(run: Execution, event: Assignment, scheduler: Value | None) -> b
     made = scheduler.keywords.get("lr_lambda") or (scheduler.args[1] if len(scheduler.args) > 1 else None)
     used = _functions(run, _value_of(run, made))
     given = _given(event)
-    calls = [one.func for one in all_nodes(given) if isinstance(one, ast.Call)] if given is not None else []
+    calls = [one.func for one in all_nodes(given, ast.Call)] if given is not None else []
     called = {(dotted(func) or "").rpartition(".")[2] for func in calls}
     return any(function.name in called for function in used)
 

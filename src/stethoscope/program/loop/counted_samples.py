@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Index, dotted
+from stethoscope.program.index import Index, Variable, dotted
 from stethoscope.program.loop.configured_schedules import configured_schedules
 from stethoscope.program.loop.hand_made_rates import all_schedules
 from stethoscope.program.loop.roles import Role, role_of
@@ -18,6 +18,7 @@ from stethoscope.program.walk.calls import bare_name
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.values import Applied, Site, Value
+from stethoscope.run import Source
 
 DEPTH = 6
 
@@ -63,11 +64,11 @@ def _counts(run: Execution, value: Value, depth: int) -> Iterator[Site]:
 def _batched_by(index: Index, count: Site) -> Site | None:
     """The loader that takes batches out of what is counted, by the name that both use for it."""
     named = _name_counted(count)
-    sources = [one.source for one in index.modules.values() if "DataLoader(" in one.source.text]
+    sources = [one.source for one in index.modules.values() if "DataLoader" in one.source.text]
     for source in sources if named else ():
         for call in () if is_test(source) else all_nodes(source.tree, ast.Call):
-            takes = bare_name(call) == "DataLoader" and call.args and _takes_batches(call)
-            if takes and (dotted(call.args[0]) or "").rpartition(".")[2] == named:
+            takes = bare_name(call) == "DataLoader" and call.args and _takes_batches(index, source, call)
+            if takes and _named(call.args[0]) == named:
                 return Site(source, call)
     return None
 
@@ -75,12 +76,19 @@ def _batched_by(index: Index, count: Site) -> Site | None:
 def _name_counted(count: Site) -> str:
     match count.node:
         case ast.Call(args=[counted]):
-            return (dotted(counted) or "").rpartition(".")[2]
+            return _named(counted)
     return ""
 
 
-def _takes_batches(call: ast.Call) -> bool:
+def _named(node: ast.expr) -> str:
+    """`train_set` of `self.train_set`; `raw['train']` as it is."""
+    return ast.unparse(node) if isinstance(node, ast.Subscript) else (dotted(node) or "").rpartition(".")[2]
+
+
+def _takes_batches(index: Index, source: Source, call: ast.Call) -> bool:
     """Whether a loader is told a batch that may be more than one sample."""
     given = {word.arg: word.value for word in call.keywords}.get("batch_size")
     size = given or (call.args[1] if len(call.args) > 1 else None)
+    named = index.resolve(index.module_of(source), size.id) if isinstance(size, ast.Name) else None
+    size = named.value if isinstance(named, Variable) else size
     return size is not None and not (isinstance(size, ast.Constant) and size.value in {None, 1})

@@ -192,11 +192,15 @@ def _peaks_late(course: Course, inside: Tried) -> CourseEnd | None:
 
 
 def _counts_too_fast(course: Course) -> CourseEnd | None:
-    """A course laid out over the rounds of the run, whose count goes up by more than one in each of them."""
-    end = course.rounds / course.pace  # the round in which the count is at the number of rounds
-    if course.pace < TWO or end < 1:
+    """A course laid out over the rounds of the run, whose count goes up by more than one in each of them.
+
+    The same is one laid out over the updates of the run, that each of several rounds to an update moves.
+    """
+    pace = max(course.pace, course.per_update)
+    end = course.rounds / pace  # the round in which the count is at the number of rounds, or of updates
+    if pace < TWO or end < 1:
         return None
-    _, top = _top_of_count(course)
+    _, top = _top_of_count(course, pace)
     at_end = _laid_out_up_to(course, end, top)
     if at_end is None:
         return None
@@ -209,7 +213,7 @@ def _counts_too_slowly(course: Course, inside: Tried) -> CourseEnd | None:
         return None
     end = course.rounds / course.pace
     values = [value for _, value in inside]
-    top_at, top = _top_of_count(course)
+    top_at, top = _top_of_count(course, course.pace)
     at_end = _laid_out_up_to(course, end, top)
     has_hardly_fallen = at_end is not None and values[-1] - at_end >= LOW * max(values)
     is_rising = all(later >= earlier for earlier, later in pairwise(values)) and values[-1] > values[0]
@@ -251,10 +255,10 @@ def _turns(course: Course, levels: Sequence[float], end: int) -> list[int]:
     return found
 
 
-def _top_of_count(course: Course) -> tuple[float, float]:
+def _top_of_count(course: Course, pace: float) -> tuple[float, float]:
     """The highest value for counts up to the number of rounds, with the round that would have that count."""
     counts = (course.rounds * place / INSIDE for place in range(INSIDE + 1))
-    tried = [(count / course.pace, value) for count in counts if (value := course.at(count / course.pace))]
+    tried = [(count / pace, value) for count in counts if (value := course.at(count / pace))]
     return max(tried, key=lambda one: one[1], default=(0.0, 1.0))
 
 
@@ -272,16 +276,23 @@ def _laid_out_up_to(course: Course, end: float, top: float) -> float | None:
 
 
 def _over_early(course: Course, inside: Tried, outside: Tried) -> CourseEnd | None:
-    top = max(value for _, value in inside)
     last = inside[-1][1]
-    if not course.is_each or last > SPENT * top or any(value != last for _, value in outside):
+    if not course.is_each or any(value != last for _, value in outside):
         return None
     over = _over_from(course, inside, last)
-    if over > (1.0 - TAIL) * course.rounds:
+    early = _tried(course, sorted({round(over * part / INSIDE) for part in range(INSIDE)}))
+    if over > (1.0 - TAIL) * course.rounds or not early:
         return None
-    places = {round(over * part / INSIDE) for part in range(INSIDE)}
+    top_at, top = max(early, key=lambda one: one[1])
+    if last > SPENT * top * (1 + ALIKE):
+        return None
+    # Between whole rounds, too: a decay over a handful of rounds is one, and a milestone has nothing there.
+    places = (top_at + (over - top_at) * part / INSIDE for part in range(INSIDE))
     on_the_way = {value for at in places if (value := course.at(at)) is not None and last < value < top}
-    if len(on_the_way) < STAGES:
+    # A warm-up that falls to the floor where it ends: nobody climbs to a rate in order to leave it at once.
+    climbed = {value for at, value in early if at < top_at and last < value < top}
+    is_left_at_once = over <= top_at + 1 and len(climbed) >= STAGES
+    if len(on_the_way) < STAGES and not is_left_at_once:
         return None
     return CourseEnd(Misfit.OVER_EARLY, course, last / top, over, last / top)
 

@@ -25,6 +25,7 @@ SCALING = frozenset({"16-mixed", "16", "fp16"})
 HANDING = frozenset({"setup", "prepare", "setup_optimizers", "setup_module"})
 # What divides every loss by the number of batches of an update, by what it is told that number.
 DIVIDING = {"Accelerator": "gradient_accumulation_steps", "Trainer": "accumulate_grad_batches"}
+DEEPSPEED = "deepspeed.initialize"  # it reads the number in its file, and divides in `engine.backward`
 # What Lightning's Trainer refuses where a module optimizes by hand, and above which value.
 REFUSED = {"gradient_clip_val": 0, "accumulate_grad_batches": 1}
 DEPTH = 6
@@ -159,7 +160,7 @@ def divided_twice(index: Index, settings: SettingsTree) -> Iterator[DividedTwice
             continue
         if engine is None or not isinstance(value, Applied) or id(value.site.node) in seen:
             continue
-        told = {_text(made, DIVIDING[owner]) for made, owner in engines}
+        told = {_text(made, DIVIDING.get(owner, "")) for made, owner in engines} - {""}
         match value.site.node:
             case ast.BinOp(op=ast.Div(), right=right) if value.callee == "/" and _is_same(right, told):
                 seen.add(id(value.site.node))
@@ -172,6 +173,9 @@ def _dividing_engines(code: Mentions) -> Iterator[tuple[Spot, str]]:
             text = _text(spot, option)
             if text not in {"", "1", "None"} and "deepspeed" not in ast.unparse(spot.node):
                 yield spot, name
+    for spot in code.calls.get("initialize", ()):
+        if isinstance(spot.node, ast.Call) and dotted(spot.node.func) == DEEPSPEED:
+            yield spot, DEEPSPEED
 
 
 def _text(spot: Spot, option: str) -> str:
@@ -186,11 +190,22 @@ def _goes_through(sink: ast.AST, engine: Spot, owner: str, code: Mentions) -> bo
     if not isinstance(sink, ast.Call) or not sink.args or not isinstance(sink.func, ast.Attribute):
         return False
     holder = (dotted(sink.func.value) or "").rpartition(".")[2]
+    if owner == DEEPSPEED:
+        is_divided = not any(word.arg == "scale_wrt_gas" for word in sink.keywords)
+        return sink.func.attr == "backward" and is_divided and holder in _first_names(engine, code)
     return any(spot.node is engine.node for spot in code.given.get(holder, ()))
+
+
+def _first_names(engine: Spot, code: Mentions) -> set[str]:
+    """What the first of several results is called: `engine, optimizer, _, _ = deepspeed.initialize(...)`."""
+    match code.parents.get(id(engine.node)):
+        case ast.Assign(targets=[ast.Tuple(elts=[first, *_])]):
+            return {(dotted(first) or "").rpartition(".")[2]} - {""}
+    return set()
 
 
 def _is_same(divisor: ast.expr, told: set[str]) -> bool:
     """Whether a loss is divided by the very number that the engine was told, or by the engine's own."""
     text = ast.unparse(divisor).removeprefix("self.")
     is_told = text in {one.removeprefix("self.") for one in told} and not text.isdigit()
-    return is_told or text.endswith(tuple(f".{name}" for name in DIVIDING.values()))
+    return is_told or text.removesuffix("()").endswith(tuple(f".{name}" for name in DIVIDING.values()))

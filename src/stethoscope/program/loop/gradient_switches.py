@@ -44,7 +44,7 @@ def _is_statement(call: Call) -> bool:
         return isinstance(entered, Applied) and entered.callee.rpartition(".")[2] in OFF
     if call.name not in SWITCHES:
         return False
-    statements = (node for node in all_nodes(call.site.source.tree) if isinstance(node, ast.Expr))
+    statements = (node for node in all_nodes(call.site.source.tree, ast.Expr))
     return any(node.value is call.site.node for node in statements)
 
 

@@ -95,9 +95,7 @@ def _dropped(loop: ast.For) -> str:
     other = next(owner for name, owner in sides if name not in written)
     if ast.unparse(own) == ast.unparse(other):
         return f"{ast.unparse(own)} is drawn after itself"
-    called = {
-        (dotted(one.func) or "").rpartition(".")[2] for one in all_nodes(own) if isinstance(one, ast.Call)
-    }
+    called = {(dotted(one.func) or "").rpartition(".")[2] for one in all_nodes(own, ast.Call)}
     return f"what is moved is a copy, {ast.unparse(own)}, which nothing keeps" if called & COPYING else ""
 
 
@@ -150,7 +148,7 @@ def _prefix(node: ast.AST) -> str:
 def _replaced(function: ast.AST) -> set[str]:
     """Prefixes that are taken away or asked about, which tells of networks that may have them."""
     asking = {"replace", "startswith", "removeprefix", "lstrip", "split"}
-    calls = [node for node in all_nodes(function) if isinstance(node, ast.Call)]
+    calls = all_nodes(function, ast.Call)
     asked = [call for call in calls if getattr(call.func, "attr", "") in asking]
     given = (arg.value for call in asked for arg in call.args if isinstance(arg, ast.Constant))
     return {value.rstrip(".") for value in given if isinstance(value, str)}
@@ -167,5 +165,5 @@ def _asks_for_name(node: ast.AST) -> bool:
 
 
 def _is_over_names(loop: ast.For) -> bool:
-    named = (node for node in all_nodes(loop.iter) if isinstance(node, ast.Attribute))
+    named = (node for node in all_nodes(loop.iter, ast.Attribute))
     return any(node.attr in {"named_parameters", "state_dict", "items"} for node in named)

@@ -47,7 +47,7 @@ def _stores(function: Function) -> bool:
 
 def _is_given_back(function: Function, name: str) -> bool:
     """Whether what is kept is part of the result, and so of what is minimised."""
-    returns = (node for node in own_nodes(function.node) if isinstance(node, ast.Return) and node.value)
+    returns = (node for node in own_nodes(function.node, ast.Return) if node.value)
     return any(name in ast.unparse(node) for node in returns)
 
 

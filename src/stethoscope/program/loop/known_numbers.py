@@ -11,10 +11,13 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.declared_options import declared_options
 from stethoscope.program.settings.option import Option
 from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.walk.calls import bare_name
+from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.execution import Execution, Extent
 from stethoscope.program.walk.values import Applied, Constant, Items, Leaf, Part, Settings, Value
 
 EPOCHS = frozenset({"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "nepochs", "epoch_num"})
+USUAL_BATCH = 16.0  # samples, where nothing says how many
 DEEPEST = 12  # operations between a number and what it is computed from
 PARSING = (".parse_args", ".parse_known_args")
 
@@ -46,12 +49,38 @@ def known_number(run: Execution, value: Value | None, depth: int = DEEPEST) -> f
             return option_defaults(run.index).get(key)
         case Applied(callee="len") if run.extent is not None and counts_batches(run, value):
             return float(run.extent.batches)
+        case Applied(callee="len", args=[counted]) if run.extent is not None:
+            size = _batch_taken_from(run, counted, depth)
+            return run.extent.batches * size if size is not None else None
         case Part(key=str() as name) | Leaf(name=name) if run.extent is not None:
             return _usual(run, name, run.extent)
         case Applied(callee=callee, args=args, keywords=keywords) if callee in COMPUTED and depth:
             given = [known_number(run, one, depth - 1) for one in args]
             return None if keywords or None in given else _result(callee, given)
     return None
+
+
+def _batch_taken_from(run: Execution, counted: Value, depth: int) -> float | None:
+    """How many samples a loader takes at once out of what is counted, where it goes through all of it."""
+    for event in run.events if depth else ():
+        if not isinstance(event, Call) or bare_name(event.site.node) != "DataLoader" or not event.args:
+            continue
+        if {"sampler", "batch_sampler"} & event.keywords.keys() or not _is_same(run, event.args[0], counted):
+            continue
+        size = event.argument(1, "batch_size")
+        known = known_number(run, size, depth - 1) if size is not None else 1.0
+        return known if known is not None else USUAL_BATCH
+    return None
+
+
+def _is_same(run: Execution, one: Value, other: Value) -> bool:
+    one, other = quietly(run, one), quietly(run, other)
+    if isinstance(one, Applied) and isinstance(other, Applied):
+        return one.site.node is other.site.node
+    match one, other:
+        case Part(base=a, key=key), Part(base=b, key=other_key):
+            return key == other_key and _is_same(run, a, b)
+    return one is other or (isinstance(one, Leaf) and one == other)
 
 
 def _usual(run: Execution, name: str, extent: Extent) -> float | None:

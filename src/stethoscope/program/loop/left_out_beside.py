@@ -128,7 +128,7 @@ def _feeds(function: ast.AST, sources: set[str], sinks: set[str]) -> bool:
     kinds = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.For, ast.With, ast.If)
     statements = sorted((n for n in all_nodes(function) if isinstance(n, kinds)), key=lambda n: n.lineno)
     for statement in statements:
-        for call in (node for node in all_nodes(statement) if isinstance(node, ast.Call)):
+        for call in (node for node in all_nodes(statement, ast.Call)):
             arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
             if _own(call.func) in sinks and any(_comes_from(one, sources, given) for one in arguments):
                 return True
@@ -136,7 +136,7 @@ def _feeds(function: ast.AST, sources: set[str], sinks: set[str]) -> bool:
             continue
         if _comes_from(statement.value, sources, given):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            given |= {n.id for one in targets for n in all_nodes(one) if isinstance(n, ast.Name)} - {"self"}
+            given |= {n.id for one in targets for n in all_nodes(one, ast.Name)} - {"self"}
     return False
 
 

@@ -32,7 +32,7 @@ def left_out_behind(
     told: set[str] = set()
     given: set[str] = set()
     for statement in _in_order(forward.node):
-        for call in (node for node in all_nodes(statement) if isinstance(node, ast.Call)):
+        for call in (node for node in all_nodes(statement, ast.Call)):
             name = _part_called(call)
             if name in left - told and any(_comes_from(arg, held, given) for arg in call.args):
                 told.add(name)

@@ -68,7 +68,7 @@ def left_over_parameters(index: Index) -> tuple[LeftOver, ...]:
 
 def _divided(function: Function) -> str:
     """The parameter of a function whose weights it puts into groups; empty where it makes none."""
-    calls = [node for node in all_nodes(function.node) if isinstance(node, ast.Call)]
+    calls = all_nodes(function.node, ast.Call)
     taken = {
         node.func.value.id
         for node in calls

@@ -38,7 +38,7 @@ def is_window_of_batches(loop: TrainingLoop, micro: Scope) -> bool:
     if _is_in_parts(node.iter):
         return True
     target = {word for name in names_in(node.target) for word in words(name)}
-    called = (one.func for one in all_nodes(body.node.iter) if isinstance(one, ast.Call))
+    called = (one.func for one in all_nodes(body.node.iter, ast.Call))
     is_beside = any((dotted(func) or "").rpartition(".")[2] in BESIDE for func in called)
     return bool(target & BATCH_WORDS) and _is_element(node.iter, body.node.target) and not is_beside
 
@@ -93,13 +93,13 @@ def _is_element(over: ast.expr, target: ast.expr) -> bool:
     """Whether an inner loop runs over what the outer one gives."""
     if isinstance(over, ast.Call) and isinstance(over.func, ast.Name) and over.func.id == "enumerate":
         over = over.args[0] if over.args else over
-    stored = {node.id for node in all_nodes(target) if isinstance(node, ast.Name)}
+    stored = {node.id for node in all_nodes(target, ast.Name)}
     return isinstance(over, ast.Name) and over.id in stored
 
 
 def _made(loop: TrainingLoop, over: ast.expr) -> Iterator[ast.AST]:
     """The right-hand sides, and the header of the loop around, that gave what an expression names."""
-    named = {node.id for node in all_nodes(over) if isinstance(node, ast.Name)}
+    named = {node.id for node in all_nodes(over, ast.Name)}
     for event in loop.events:
         if isinstance(event, Assignment) and isinstance(event.target, ast.Name) and event.target.id in named:
             yield event.site.node

@@ -118,7 +118,7 @@ def _by_function(function: FunctionNode) -> Iterator[tuple[str, ast.expr]]:
     )
     called = MAKING.sub("", MAKING.sub("", function.name)).replace("_", "").lower()
     name = next((one for one in registered if one), called if called in KINDS else "")
-    returned = [node.value for node in own_nodes(function) if isinstance(node, ast.Return)]
+    returned = [node.value for node in own_nodes(function, ast.Return)]
     made = [one for value in returned if value is not None for one in all_nodes(value, ast.Call)]
     kinds = [one for one in made if bare_name(one) in KINDS.values()]
     if name and len(kinds) == 1:

@@ -145,7 +145,7 @@ def _is_of_bad_gradients(event: Event) -> bool:
 
 def _judges_gradient(test: ast.AST) -> bool:
     """`torch.isfinite(p.grad).all()`, and not `p.grad is not None`."""
-    calls = (node for node in all_nodes(test) if isinstance(node, ast.Call))
+    calls = (node for node in all_nodes(test, ast.Call))
     return any(
         isinstance(node, ast.Attribute) and node.attr == "grad" for call in calls for node in all_nodes(call)
     )

@@ -13,6 +13,7 @@ epoch that the data decide there are at least a few.
 from __future__ import annotations
 
 import ast
+import itertools
 
 from stethoscope.program.loop.known_numbers import known_number
 from stethoscope.program.loop.rounds_made import counted, is_one_more
@@ -40,6 +41,25 @@ def pace_of(loop: TrainingLoop, moved: Event, round_: Scope) -> float:
         ):
             pace /= _nth(loop.run, scope) or 1.0
     return pace
+
+
+def rounds_per_update(loop: TrainingLoop, moved: Event, round_: Scope) -> float:
+    """How many rounds there are to an update of the weights, where each of them moves what an event moves."""
+    own = {id(scope.node) for scope in moved.scopes()}
+    update = next((move.event for move in loop.moves if move.updates), moved)
+    conditions = itertools.takewhile(lambda scope: scope is not round_, update.scopes())
+    asked = [one for one in conditions if one.kind == "if" and one.arm and id(one.node) not in own]
+    periods = [period for one in asked if (period := _period(loop.run, one.value)) is not None]
+    return periods[0] if len(periods) == 1 else 1.0
+
+
+def _period(run: Execution, asked: Value | None) -> float | None:
+    """The n of `step % n == 0`, also where something else is asked for besides: `or step == last`."""
+    asked = quietly(run, asked) if asked is not None else None
+    if isinstance(asked, Applied) and asked.callee == "or":
+        return next((found for one in asked.args if (found := _period(run, one)) is not None), None)
+    rest = _remainder(run, asked)
+    return known_number(run, rest.args[1]) if rest is not None else None
 
 
 def _is_counted_in(loop: TrainingLoop, scope: Scope) -> bool:
@@ -83,14 +103,19 @@ def _at_least(run: Execution, value: Value) -> float | None:
 
 def _nth(run: Execution, scope: Scope) -> float | None:
     """The n of `if step % n == 0`; where the data decide it, the fewest batches that an epoch has."""
-    asked = quietly(run, scope.value) if scope.value is not None else None
-    if not isinstance(asked, Applied) or asked.callee != "==" or not isinstance(asked.args[1], Constant):
-        return None
-    rest = quietly(run, asked.args[0])
-    if not isinstance(rest, Applied) or rest.callee != "%" or len(rest.args) != 2:
+    rest = _remainder(run, quietly(run, scope.value) if scope.value is not None else None)
+    if rest is None:
         return None
     known = known_number(run, rest.args[1])
     if known is not None:
         return known if known >= 1 else None
     made = (one for one in ancestry(run, rest.args[1]) if isinstance(one, Applied))
     return FEWEST_BATCHES if any(one.callee == "len" for one in made) else None
+
+
+def _remainder(run: Execution, asked: Value | None) -> Applied | None:
+    """The `step % n` of `step % n == 0`."""
+    if not isinstance(asked, Applied) or asked.callee != "==" or not isinstance(asked.args[1], Constant):
+        return None
+    rest = quietly(run, asked.args[0])
+    return rest if isinstance(rest, Applied) and rest.callee == "%" and len(rest.args) == 2 else None

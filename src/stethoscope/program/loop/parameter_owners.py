@@ -66,10 +66,8 @@ class Holder:
         """The networks as they are written in the call: `model` of `model.parameters()`."""
         return frozenset(
             ast.unparse(node.func.value)
-            for node in all_nodes(self.call.site.node)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in GIVING
+            for node in all_nodes(self.call.site.node, ast.Call)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in GIVING
         )
 
 

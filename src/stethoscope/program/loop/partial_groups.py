@@ -62,7 +62,7 @@ def _choices(source: Source) -> Iterator[tuple[ast.expr, ast.expr | None]]:
 
 
 def _collects(body: list[ast.stmt]) -> bool:
-    calls = (node for one in body for node in all_nodes(one) if isinstance(node, ast.Call))
+    calls = (node for one in body for node in all_nodes(one, ast.Call))
     return any(getattr(call.func, "attr", "") in {"append", "extend", "add", "setdefault"} for call in calls)
 
 
@@ -102,8 +102,8 @@ def _is_for_optimizer(source: Source, made: ast.expr) -> bool:
     """Whether a list is a group of an optimizer, or its parameters."""
     names = {
         target.id
-        for node in all_nodes(source.tree)
-        if isinstance(node, ast.Assign) and node.value is made
+        for node in all_nodes(source.tree, ast.Assign)
+        if node.value is made
         for target in node.targets
         if isinstance(target, ast.Name)
     }
@@ -120,9 +120,9 @@ def _is_for_optimizer(source: Source, made: ast.expr) -> bool:
 
 
 def _called(node: ast.AST) -> set[str]:
-    calls = (inner.func for inner in all_nodes(node) if isinstance(inner, ast.Call))
+    calls = (inner.func for inner in all_nodes(node, ast.Call))
     return {str(getattr(func, "attr", getattr(func, "id", ""))) for func in calls}
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in all_nodes(node, ast.Name)}

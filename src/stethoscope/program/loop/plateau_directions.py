@@ -17,11 +17,14 @@ from stethoscope.program.evaluation.score_directions import Known, direction, na
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.syntax import FunctionNode, all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
-from stethoscope.run import Source
+from stethoscope.run import Recipe, Source
 from stethoscope.run.names import HIGHER, LOWER
 
 PLATEAU = "ReduceLROnPlateau"
 MODES = {"min": LOWER, "max": HIGHER}
+ARGUMENTS = frozenset(
+    {"mode", "factor", "patience", "threshold", "threshold_mode", "cooldown", "min_lr", "eps", "verbose"}
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,10 +48,10 @@ class Misread:
     counts: bool
 
 
-def misread_plateaus(index: Index) -> Iterator[Misread]:
-    """Every such schedule of the program."""
+def misread_plateaus(index: Index, recipe: Recipe) -> Iterator[Misread]:
+    """Every such schedule of the program; what `**section` holds is looked up in the settings."""
     sources = [source for source in index.program if not is_test(source)]
-    plateaus = [one for source in sources if PLATEAU in source.text for one in _plateaus(source)]
+    plateaus = [one for source in sources if PLATEAU in source.text for one in _plateaus(source, recipe)]
     named: dict[str, set[str]] = {}
     for one in plateaus:
         named.setdefault(one.name, set()).add(one.kept)
@@ -65,24 +68,38 @@ def _near(one: Plateau, sources: list[Source]) -> list[Source]:
     return own or sources
 
 
-def _plateaus(source: Source) -> Iterator[Plateau]:
+def _plateaus(source: Source, recipe: Recipe) -> Iterator[Plateau]:
     for call in all_nodes(source.tree, ast.Call):
         if (dotted(call.func) or "").rpartition(".")[2] != PLATEAU:
             continue
-        kept = _kept(call)
+        kept = _kept(call, recipe)
         if kept:
             yield Plateau(source, call, _name_of(source, call), kept)
 
 
-def _kept(call: ast.Call) -> str:
-    if any(word.arg is None for word in call.keywords):
-        return ""  # what `**options` hold may name it
+def _kept(call: ast.Call, recipe: Recipe) -> str:
     given = next((word.value for word in call.keywords if word.arg == "mode"), None)
+    spread = [word.value for word in call.keywords if word.arg is None]
+    if given is None and spread:
+        return _kept_by_section(spread, recipe)
     if given is None and len(call.args) > 1:
         given = call.args[1]
     if given is None:
         return LOWER
     return MODES.get(str(given.value), "") if isinstance(given, ast.Constant) else ""
+
+
+def _kept_by_section(spread: list[ast.expr], recipe: Recipe) -> str:
+    """The end that a section of the settings says, or leaves unsaid, where it is the only one of its name."""
+    match spread:
+        case [ast.Subscript(slice=ast.Constant(value=str() as section)) | ast.Attribute(attr=section)]:
+            inside = [one for one in recipe if section in one.key[:-1]]
+        case _:
+            return ""  # what `**options` hold may name it
+    if len({one.key[:-1] for one in inside}) != 1 or not {one.leaf for one in inside} <= ARGUMENTS:
+        return ""
+    modes = [one.value for one in inside if one.leaf == "mode"]
+    return MODES.get(str(modes[0]), "") if modes else LOWER
 
 
 def _name_of(source: Source, call: ast.Call) -> str:

@@ -22,7 +22,7 @@ from stethoscope.program.loop.derived_schedulers import as_of_library
 from stethoscope.program.loop.known_numbers import is_parsed, known_number, option_defaults
 from stethoscope.program.loop.library_courses import library_course
 from stethoscope.program.loop.moves import Kind, Move
-from stethoscope.program.loop.paces import pace_of
+from stethoscope.program.loop.paces import pace_of, rounds_per_update
 from stethoscope.program.loop.roles import Role, derived_role
 from stethoscope.program.loop.rounds_made import counted, innermost, is_one_more, rounds_made, whole
 from stethoscope.program.loop.schedule_steps import count_of, is_about_skips
@@ -63,8 +63,9 @@ class Course:
     """What `at` gives of the rate in each round, and how many `rounds` the run makes at the most.
 
     `is_each` says that every one of them moves it. `pace` is by how much the count that the rate is computed
-    from goes up with each round, `rate(step * accumulation)`, or how often a round moves a scheduler. Where
-    the lengths are not known, some were taken, `extent`, and `other` is the same course with others.
+    from goes up with each round, `rate(step * accumulation)`, or how often a round moves a scheduler.
+    `per_update` is how many rounds there are to an update, where all of them move it. Where the lengths are
+    not known, some were taken, `extent`, and `other` is the same course with others.
     """
 
     site: Site
@@ -73,6 +74,7 @@ class Course:
     rounds: int
     is_each: bool
     pace: float = 1.0
+    per_update: float = 1.0
     extent: Extent | None = None
     other: Course | None = None
 
@@ -152,7 +154,8 @@ def _of_schedulers(loop: TrainingLoop) -> Iterator[Course]:
         site = made.site if isinstance(made, Applied) else moves[0].event.site
         pace = pace_of(loop, moves[0].event, scope)
         is_each = _is_in_each(loop, moves[0], scope)
-        yield Course(site, _name_of(made), _paced(function, pace), rounds, is_each, pace)
+        per_update = rounds_per_update(loop, moves[0].event, scope) if is_each else 1.0
+        yield Course(site, _name_of(made), _paced(function, pace), rounds, is_each, pace, per_update)
 
 
 def _single(run: Execution, value: Value) -> Iterator[Value]:

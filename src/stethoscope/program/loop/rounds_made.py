@@ -22,7 +22,7 @@ FROM_ABOVE = frozenset({">", ">=", "=="})
 def rounds_made(loop: TrainingLoop, scope: Scope) -> int | None:
     """All rounds that a loop makes in a run: its own, times those of the loops around it."""
     around = next((one for one in scope.outwards() if one is not scope and one.kind == "loop"), None)
-    own = rounds_of(loop, scope)
+    own = min([*_left_by_number(loop, scope), *filter(None, [rounds_of(loop, scope)])], default=None)
     repeated = rounds_made(loop, around) if around is not None else 1
     product = own * repeated if own is not None and repeated is not None else None
     known = [number for number in (product, *_bounds(loop, scope)) if number is not None]
@@ -83,11 +83,35 @@ def _bounds(loop: TrainingLoop, scope: Scope) -> Iterator[int]:
         number = whole(loop.run, limit) if limit is not None else None
         if number is not None:
             yield number
+    for event in _exits(loop, scope):
+        number = _left_at(loop, event, scope) if not _leaves_by_number(event, scope) else None
+        if number is not None:
+            yield number
+
+
+def _left_by_number(loop: TrainingLoop, scope: Scope) -> Iterator[int]:
+    """Where the number of its own round ends a loop: `for k, batch in enumerate(loader): if k >= n: break`.
+
+    That number begins again whenever the loop does, so it bounds no loop around it.
+    """
+    for event in _exits(loop, scope):
+        number = _left_at(loop, event, scope) if _leaves_by_number(event, scope) else None
+        if number is not None:
+            yield number
+
+
+def _exits(loop: TrainingLoop, scope: Scope) -> Iterator[Jump]:
     for event in loop.trace.events:
         if isinstance(event, Jump) and event.kind in LEAVING and _is_inside(event, scope):
-            number = _left_at(loop, event, scope)
-            if number is not None:
-                yield number
+            yield event
+
+
+def _leaves_by_number(jump: Jump, scope: Scope) -> bool:
+    asked = next(iter(jump.scopes()), None)
+    test = asked.node if asked is not None else None
+    if jump.kind != "break" or not isinstance(scope.node, ast.For) or not isinstance(test, ast.Compare):
+        return False
+    return _is_number_of_round(scope.node, (dotted(test.left) or "").rpartition(".")[2])
 
 
 def _left_at(loop: TrainingLoop, jump: Jump, scope: Scope) -> int | None:

@@ -50,8 +50,8 @@ class _Meant:
     def _parts(self, node: ast.AST) -> frozenset[str]:
         named = frozenset(
             one.attr
-            for one in all_nodes(node)
-            if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id == "self"
+            for one in all_nodes(node, ast.Attribute)
+            if isinstance(one.value, ast.Name) and one.value.id == "self"
         )
         return ANY if named & self.methods else named
 

@@ -43,7 +43,7 @@ def schedule_steps(loop: TrainingLoop) -> Iterator[ScheduleStep]:
         scope = next((one for one in move.event.scopes() if one in around), None)
         if scope is not loop.body and _is_walked_again(loop, move.event):
             continue
-        if scope is not None and _asked(move.event, scope) <= _asked(updates[0].event, scope):
+        if scope is not None and asked_within(move.event, scope) <= asked_within(updates[0].event, scope):
             yield ScheduleStep(move, scope, position < first)
         elif scope is None:
             given = _round_of_generator(move.event, around)
@@ -94,7 +94,7 @@ def yield_in(node: ast.AST) -> ast.expr | None:
 
 
 def _called(node: ast.AST) -> set[str]:
-    calls = (inner.func for inner in all_nodes(node) if isinstance(inner, ast.Call))
+    calls = (inner.func for inner in all_nodes(node, ast.Call))
     return {str(getattr(func, "attr", None) or getattr(func, "id", "")) for func in calls}
 
 
@@ -111,7 +111,8 @@ def _rounds(loop: TrainingLoop) -> list[Scope]:
     return [scope for scope in loop.body.outwards() if scope is loop.body or scope.kind == "loop"]
 
 
-def _asked(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
+def asked_within(event: Event, scope: Scope) -> frozenset[tuple[str, bool]]:
+    """The conditions inside a loop that an event depends on, but for those about skipped steps."""
     found: set[tuple[str, bool]] = set()
     for one in event.scopes():
         if one is scope:

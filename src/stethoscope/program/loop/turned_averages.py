@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
+from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.said_numbers import Said, said
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 LEAST_KEPT = 0.11  # decays are 0.9 and more; Lookahead keeps 0.2 to 0.5 of its slow weights
@@ -78,13 +79,13 @@ def blends_of_networks(index: Index) -> Iterator[tuple[Source, Blend]]:
             yield function.source, blend
 
 
-def _mixing(index: Index) -> Iterator[Function]:
-    for function in index.bodies:
-        if is_test(function.source) or not any(f"{name}(" in function.source.text for name in WEIGHTS):
-            continue
-        called = {_last(call.func) for call in own_nodes(function.node, ast.Call)}
-        if called.intersection(WEIGHTS):
-            yield function
+@remembered
+def _mixing(index: Index) -> tuple[Function, ...]:
+    return tuple(
+        function
+        for function in telling_bodies(index, lambda text: any(f"{name}(" in text for name in WEIGHTS))
+        if any(_last(call.func) in WEIGHTS for call in own_nodes(function.node, ast.Call))
+    )
 
 
 def _last(node: ast.AST) -> str:
@@ -133,7 +134,7 @@ def _rest(node: ast.expr) -> tuple[ast.expr, bool]:
 
 
 def _blends(function: Function) -> Iterator[Blend]:
-    for node in own_nodes(function.node):
+    for node in own_nodes(function.node, ast.Call, ast.Assign):
         if isinstance(node, ast.Call):
             yield from _of_call(node)
         elif isinstance(node, ast.Assign) and len(node.targets) == 1:
@@ -211,9 +212,7 @@ def _is_share(node: ast.expr) -> bool:
     node = _rest(node)[0]
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float)
-    return dotted(node) is not None and not any(
-        one.attr in SAME for one in all_nodes(node) if isinstance(one, ast.Attribute)
-    )
+    return dotted(node) is not None and not any(one.attr in SAME for one in all_nodes(node, ast.Attribute))
 
 
 def _bare(node: ast.expr) -> str:
@@ -239,7 +238,7 @@ def _stored(function: Function, target: ast.expr) -> ast.expr | None:
         return target
     if not isinstance(target, ast.Name):
         return None
-    for node in own_nodes(function.node):
+    for node in own_nodes(function.node, ast.Assign, ast.Call):
         match node:
             case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as place], value=value):
                 if _bare(value) == target.id:
@@ -369,9 +368,12 @@ def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
     """The networks of a class that no gradient moves and that it runs, as teachers are; an anchor never runs.
 
     `for p in self.teacher.parameters(): p.requires_grad = False` or `self.teacher.requires_grad_(False)`.
+    One that an optimizer moves, or that is switched on again, is only held still for a while, as a critic is
+    for the step of its actor.
     """
     frozen: dict[str, ast.AST] = {}
     called: set[str | None] = set()
+    moved = {*_trained(index, function)}
     for method in function.owner.methods.values() if function.owner is not None else ():
         for node in own_nodes(method.node):
             match node:
@@ -379,15 +381,23 @@ def _frozen_and_asked(index: Index, function: Function) -> dict[str, ast.AST]:
                     func=ast.Attribute(value=owner, attr="requires_grad_"), args=[ast.Constant(value=False)]
                 ):
                     frozen[dotted(owner) or ""] = node
-                case ast.For() if whose := _switched_off(node):
+                case ast.Call(
+                    func=ast.Attribute(value=owner, attr="requires_grad_"),
+                    args=[] | [ast.Constant(value=True)],
+                    keywords=[],
+                ):
+                    moved.add(dotted(owner) or "")
+                case ast.For() if whose := _switched(node, on=False):
                     frozen[whose] = node
+                case ast.For() if whose := _switched(node, on=True):
+                    moved.add(whose)
                 case ast.Call(func=func):
                     called.add(dotted(func))
-    return {name: node for name, node in frozen.items() if name in called}
+    return {name: node for name, node in frozen.items() if name in called and name not in moved}
 
 
-def _switched_off(loop: ast.For) -> str | None:
-    """The network whose weights a loop takes out of the graph; of two, the one whose name it uses."""
+def _switched(loop: ast.For, *, on: bool) -> str | None:
+    """The network whose weights a loop takes into the graph or out of it; of two, the one that it names."""
     sides = _sides(loop)
     if isinstance(loop.target, ast.Name) and (whose := _whose(loop.iter)) is not None:
         sides = {loop.target.id: whose}
@@ -395,13 +405,13 @@ def _switched_off(loop: ast.For) -> str | None:
         match node:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")],
-                value=ast.Constant(value=False),
-            ) if name in sides:
+                value=ast.Constant(value=bool(value)),
+            ) if name in sides and value is on:
                 return sides[name]
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"),
-                args=[ast.Constant(value=False)],
-            ) if name in sides:
+                args=[ast.Constant(value=bool(value))],
+            ) if name in sides and value is on:
                 return sides[name]
     return None
 

@@ -90,7 +90,7 @@ def _moving(index: Index, average: Instance | Applied | None) -> frozenset[str]:
 
 def _blending(cls: Class) -> Iterator[str]:
     for name, method in cls.methods.items():
-        calls = (one.func for one in all_nodes(method.node) if isinstance(one, ast.Call))
+        calls = (one.func for one in all_nodes(method.node, ast.Call))
         if name not in KEEPING and any(getattr(func, "attr", "") in BLENDING for func in calls):
             yield name
 

@@ -2,9 +2,11 @@
 
 lr = rate_at(step)
 ...
-print(f"{step} {loss:.4f} {lr:.2e}")      nothing else reads it
+print(f"{step} {loss:.4f} {lr:.2e}")  nothing else reads it
 
-Nobody writes the rate of a group in the whole program, and no scheduler is moved.
+Nobody writes the rate of a group in the whole program, and no scheduler is moved. A rate that is written
+where no optimizer of torch reads it, `optimizer.lr = lr` or `optimizer.defaults["lr"] = lr`, is handed to
+none either.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from stethoscope.program.loop.parameter_owners import Holder, holder_of
 from stethoscope.program.loop.training_loop import TrainingLoop
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import FunctionNode, all_nodes
-from stethoscope.program.walk.ancestry import ancestry
+from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment
 from stethoscope.program.walk.values import Applied, Constant, Delayed, Leaf, Part, Site, Value
 from stethoscope.run import Source
@@ -65,6 +67,37 @@ def unset_rates(loop: TrainingLoop) -> Iterator[UnsetRate]:
         around = event.within[-1].node if event.within else event.site.source.tree
         if _is_only_told(event.site.source, around, name):
             yield UnsetRate(event.site, name, made[0].call.site)
+
+
+def unread_rates(loop: TrainingLoop) -> Iterator[UnsetRate]:
+    """The rates that a loop writes into an optimizer beside its groups."""
+    if any(_writes_rate_of_group(one) for source in loop.run.index.program for one in all_nodes(source.tree)):
+        return
+    for event in loop.events:
+        if not isinstance(event, Assignment) or event.owner is None:
+            continue
+        match event.target, quietly(loop.run, event.owner):
+            case ast.Attribute(attr="lr" | "learning_rate"), Applied() as optimizer:
+                pass
+            case (
+                ast.Subscript(slice=ast.Constant(value="lr")),
+                Part(base=base, key="defaults"),
+            ) if isinstance(optimizer := quietly(loop.run, base), Applied):
+                pass
+            case _:
+                continue
+        if optimizer.callee.startswith("torch.optim.") and "lr_scheduler" not in optimizer.callee:
+            yield UnsetRate(event.site, ast.unparse(event.target), optimizer.site)
+
+
+def _writes_rate_of_group(node: ast.AST) -> bool:
+    """Whether the rate of a group may be written: `group["lr"] = lr`, `group.update(lr=lr)`."""
+    match node:
+        case ast.Subscript(value=base, slice=ast.Constant(value="lr"), ctx=ast.Store()):
+            return getattr(base, "attr", "") != "defaults"
+        case ast.Call(func=ast.Attribute(attr="update" | "add_param_group")):
+            return "lr" in ast.unparse(node)
+    return False
 
 
 def _is_rate(name: str) -> bool:
@@ -112,12 +145,24 @@ def _writes_rate(node: ast.AST, source: Source) -> bool:
             return not (isinstance(base, ast.Name) and base.id == "self")
         case ast.Call(func=ast.Attribute(attr="load_state_dict" | "state_dict")):
             return False
+        case ast.Call(func=ast.Attribute(attr="update", value=base)):  # group.update(lr=rate)
+            return _is_of_groups(source, base)
         case ast.Call(func=ast.Attribute(attr=attr) | ast.Name(id=attr)):
             spoken = set(words(attr))
             return attr in {"setattr", "vars"} or (
                 bool(spoken & {"set", "adjust", "update", "apply"}) and bool(spoken & {"lr", "rate"})
             )
     return False
+
+
+def _is_of_groups(source: Source, base: ast.expr) -> bool:
+    """Whether a table is a group of an optimizer, or comes out of the list of them."""
+    gone_through = (
+        loop.iter
+        for loop in all_nodes(source.tree, ast.For)
+        if any(ast.unparse(target) == ast.unparse(base) for target in ast.walk(loop.target))
+    )
+    return any("group" in ast.unparse(one) for one in (base, *gone_through))
 
 
 def _is_table(source: Source, name: str) -> bool:

@@ -163,8 +163,8 @@ def _order_of_use(forward: ast.AST) -> list[str]:
     """The attributes that a forward pass uses, in the order of the lines."""
     used = [
         (node.lineno, -node.col_offset, node.attr)
-        for node in all_nodes(forward)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+        for node in all_nodes(forward, ast.Attribute)
+        if isinstance(node.value, ast.Name) and node.value.id == "self"
     ]
     return [name for _, _, name in sorted(used)]
 
@@ -200,7 +200,7 @@ def _choice(event: Event) -> str:
     around = _loop_around(event)
     if around is None or not isinstance(around.node, ast.For):
         return ""
-    told = {node.id for node in all_nodes(around.node.target) if isinstance(node, ast.Name)}
+    told = {node.id for node in all_nodes(around.node.target, ast.Name)}
     written = event.site.node
     given: ast.expr | None = None
     if isinstance(written, ast.Call) and written.args:
@@ -219,7 +219,7 @@ def _choice(event: Event) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in all_nodes(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in all_nodes(node, ast.Name)}
 
 
 def _is_certain(loop: TrainingLoop, event: Event) -> bool:

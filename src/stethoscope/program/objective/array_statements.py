@@ -62,7 +62,7 @@ def is_drawn_like(noise: ast.expr, one: ast.expr, draws: Collection[str]) -> boo
 
 def changed_in(loop: ast.For) -> set[str]:
     """The variables that a loop changes."""
-    return {n.id for n in all_nodes(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in all_nodes(loop, ast.Name) if isinstance(n.ctx, ast.Store)}
 
 
 def words_of(node: ast.AST) -> Iterator[str]:

@@ -16,7 +16,7 @@ from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
-from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 REPARAMETRISED = frozenset({
@@ -43,17 +43,21 @@ def bare_draws(index: Index) -> tuple[BareDraw, ...]:
     """Every draw without gradients between two networks of a variational model."""
     return tuple(
         BareDraw(source, draw, use)
-        for body in index.bodies
-        if not is_test(body.source) and _may_have(body) and not _is_without_gradients(body)
+        for body in telling_bodies(index, _is_of_model)
+        if _may_train(body) and not _is_without_gradients(body)
         for given, draw, source in _draws(index, body)
         if (use := _use(body, given)) is not None
     )
 
 
-def _may_have(body: Function) -> bool:
-    text = body.source.text
-    is_model = VARIATIONAL.search(text) is not None and not any(word in text for word in SCORED)
-    return is_model and ".sample(" in text and (body.name in STEPS or ".backward(" in ast.unparse(body.node))
+def _may_train(body: Function) -> bool:
+    return body.name in STEPS or ".backward(" in ast.unparse(body.node)
+
+
+def _is_of_model(text: str) -> bool:
+    """Whether a file draws, scores no draw, and speaks of what variational models have."""
+    draws = ".sample(" in text and not any(word in text for word in SCORED)
+    return draws and VARIATIONAL.search(text) is not None
 
 
 def _is_without_gradients(body: Function) -> bool:

@@ -17,6 +17,7 @@ from stethoscope.program.objective.lowered_rewards import WORTHS, is_policy
 from stethoscope.program.objective.signed_terms import Term, assigned, minimised_terms
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 # fmt: off
@@ -27,6 +28,8 @@ ENDS = frozenset({
     "notdone",
 })
 SAID_ENDS = frozenset({"done", "dones", "terminal", "terminals", "terminated"})
+SHORT_ENDS = frozenset({"d", "ds", "term", "terms"})  # said in full where they are stored
+STORING = frozenset({"push", "add", "append", "store", "put", "remember", "insert", "record", "save"})
 TURNING = frozenset({"logical_not", "where", "masked_fill", "masked_fill_", "rsub", "logical_xor"})
 # A bootstrap may be told of the ends under these names, too.
 LEFT_OF_EPISODE = frozenset({
@@ -39,6 +42,7 @@ NETWORKS = frozenset({
 CUTTING = ("detach", "no_grad", "item", "numpy", "stop_gradient", "inference_mode", ".data")
 # fmt: on
 DEPTH = 4
+LEAST_STORED = 4  # a state, an action, a reward and the end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,9 +70,7 @@ def endless_targets(index: Index) -> Iterator[EndlessTarget]:
     if not any("backward(" in source.text or "training_step" in source.text for source in index.program):
         return  # what is written into a table stays zero behind an end
     yield from _turned_ends(index)
-    for function in index.bodies:
-        if is_test(function.source) or not _speaks_of_discounts(function.source):
-            continue
+    for function in telling_bodies(index, _speaks_of_discounts):
         ends = _ends_bound(function)
         targets = [one for one in _bootstraps(function) if not _is_told(function, one)] if ends else []
         if targets and not _ends_read(function, ends):
@@ -80,16 +82,26 @@ def _turned_ends(index: Index) -> Iterator[EndlessTarget]:
     sources = [source for source in index.program if not is_test(source)]
     if any(_turns_ends(node) for source in sources for node in all_nodes(source.tree)):
         return
-    for function in index.bodies:
-        if is_test(function.source) or not _speaks_of_discounts(function.source):
-            continue
+    are_stored = any(_stores_ends(node) for source in sources for node in all_nodes(source.tree, ast.Call))
+    for function in telling_bodies(index, _speaks_of_discounts):
         for target in _bootstraps(function):
             for factor in _factors(target):
                 given = assigned(function, factor.id) if isinstance(factor, ast.Name) else []
                 ends = given[0] if len(given) == 1 else factor
-                if _is_plain_end(factor) or (len(given) == 1 and _is_plain_end(ends)):
+                is_short = are_stored and isinstance(factor, ast.Name) and factor.id in SHORT_ENDS
+                if is_short or _is_plain_end(factor) or (len(given) == 1 and _is_plain_end(ends)):
                     yield EndlessTarget(function.source, target, ast.unparse(factor), is_turned=True)
                     break
+
+
+def _stores_ends(call: ast.Call) -> bool:
+    """`memory.push(state, action, reward, next_state, terminated)`: the ends are kept as they come."""
+    last = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
+    tuples = [one.elts for one in call.args if isinstance(one, ast.Tuple)]
+    kept = [*call.args, *(one for parts in tuples for one in parts)]
+    names = [one.id for one in kept if isinstance(one, ast.Name)]
+    ends = [name for name in names if {"term", *SAID_ENDS} & set(words(name)) and "not" not in words(name)]
+    return bool(STORING & set(words(last)) and ends and len(kept) >= LEAST_STORED)
 
 
 def _factors(node: ast.expr) -> Iterator[ast.expr]:
@@ -117,7 +129,7 @@ def _turns_ends(node: ast.AST) -> bool:
     """`1 - done`, `not done`, `~done`, `done == 0`, `0 if done else 1`, `where(done, ...)`."""
     match node:
         case ast.BinOp(op=ast.Sub(), left=ast.Constant() | ast.Call(), right=right):
-            return bool(SAID_ENDS & _spoken(right))
+            return bool((SAID_ENDS | SHORT_ENDS) & _spoken(right))
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
             return bool(SAID_ENDS & _spoken(operand))
         case ast.Compare(left=left):
@@ -136,16 +148,14 @@ def _turns_ends(node: ast.AST) -> bool:
 
 def learnt_answers(index: Index) -> Iterator[LearntAnswer]:
     """The bootstraps and advantages that move with the network that learns from them."""
-    for function in index.bodies:
-        if is_test(function.source) or "backward(" not in function.source.text:
-            continue
-        if _speaks_of_discounts(function.source):
+    for function in telling_bodies(index, lambda text: "backward(" in text):
+        if _speaks_of_discounts(function.source.text):
             yield from _learnt_targets(function)
         yield from _learnt_worths(index, function)
 
 
-def _speaks_of_discounts(source: Source) -> bool:
-    return any(word in source.text for word in DISCOUNTS)
+def _speaks_of_discounts(text: str) -> bool:
+    return any(word in text for word in DISCOUNTS)
 
 
 # Bootstraps

@@ -14,7 +14,7 @@ from enum import StrEnum
 from stethoscope.program.index import Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.remembered import remembered
-from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.syntax import FunctionNode, all_nodes, bodies, own_below
 from stethoscope.program.walk.values import Site
 
 DEPTH = 8
@@ -74,7 +74,7 @@ def broadcast_sides(index: Index) -> tuple[BroadcastSides, ...]:
 
 def _measuring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
     """The lines of functions that evaluate by their name, and of blocks without gradients."""
-    for node in all_nodes(tree):
+    for node in all_nodes(tree, ast.FunctionDef, ast.AsyncFunctionDef, ast.With, ast.AsyncWith):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             is_measuring = bool(MEASURING & set(words(node.name)))
         elif isinstance(node, ast.With | ast.AsyncWith):
@@ -88,13 +88,9 @@ def _measuring_lines(tree: ast.Module) -> Iterator[tuple[int, int]]:
 
 def _own(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """The nodes of a body, without those of definitions inside it."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            continue
-        yield node
-        waiting.extend(ast.iter_child_nodes(node))
+    for statement in reversed(body):
+        if not isinstance(statement, FunctionNode | ast.ClassDef):
+            yield from own_below(statement)
 
 
 def _criteria(tree: ast.Module) -> Iterator[str]:

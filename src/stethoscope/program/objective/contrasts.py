@@ -2,7 +2,8 @@
 
 In a table of a batch with itself each sample is most like itself: the diagonal has to go. In a table whose
 first column is the matching pair, the answer is the first column for every row; in a table of two batches it
-is another column for each row. And a temperature divides.
+is another column for each row. Vectors are given a length of one along what the product sums over. And a
+temperature divides.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PASSING = frozenset({"view", "reshape", "to", "float", "contiguous", "flatten", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """What is wrong with a table of likenesses: `kind` is "itself", "labels", "column" or
+    """What is wrong with a table of likenesses: `kind` is "itself", "labels", "column", "lengths" or
     "temperature"."""
 
     source: Source
@@ -50,6 +51,9 @@ def contrasts(index: Index) -> Iterator[Contrast]:
         if id(function.source) not in speaking:
             continue
         found: dict[int, Contrast] = {}
+        for product in own_nodes(function.node, ast.BinOp) if "normalize(" in function.source.text else ():
+            if _is_of_lengths_over_batch(function, product):
+                found.setdefault(id(product), Contrast(function.source, product, "lengths"))
         for call in own_nodes(function.node, ast.Call):
             name = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
             if _ENTROPY.search(name) and len(call.args) >= 2:
@@ -185,6 +189,38 @@ def _is_join(function: Function, node: ast.expr, depth: int) -> bool:
             return any(
                 _is_join(function, one, depth - 1) for one in _given(function, name) if one is not node
             )
+    return False
+
+
+# Lengths
+
+
+def _is_of_lengths_over_batch(function: Function, product: ast.BinOp) -> bool:
+    """`a @ b.t()` of rows whose columns have a length of one: no row has."""
+    match product:
+        case ast.BinOp(op=ast.MatMult(), left=left, right=ast.Attribute(value=right, attr="T" | "mT")):
+            pass
+        case ast.BinOp(
+            op=ast.MatMult(),
+            left=left,
+            right=ast.Call(func=ast.Attribute(value=right, attr="t" | "transpose" | "permute")),
+        ):
+            pass
+        case _:
+            return False
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mult):  # `scale * a @ b.t()`
+        sides = (left.left, left.right)
+        left = next((one for one in sides if _has_lengths_over_batch(function, one)), left)
+    return _has_lengths_over_batch(function, left) and _has_lengths_over_batch(function, right)
+
+
+def _has_lengths_over_batch(function: Function, node: ast.expr) -> bool:
+    """`F.normalize(z, dim=0)`, under a name or not."""
+    match _resolved_once(function, node):
+        case ast.Call(func=func, args=args, keywords=keywords) as call:
+            axes = [word.value for word in keywords if word.arg == "dim"] or args[2:3]
+            is_unit = (dotted(func) or "").rpartition(".")[2] == "normalize" and len(call.args) > 0
+            return is_unit and len(axes) == 1 and number(axes[0]) == 0
     return False
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from stethoscope.program.data.ingredients import ingredients
 from stethoscope.program.index import Index
+from stethoscope.program.likenesses import words
 from stethoscope.program.objective.probe import computed, operands_of
 from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.remembered import remembered
@@ -27,6 +28,12 @@ COUNTS = np.array([900.0, 80.0, 20.0])  # of three classes
 ALL, POSITIVE = 100.0, 5.0  # samples, and those of them that are positive
 OTHER = 3.0  # what another number is taken for, such as that of the classes
 MOST_VISITED = 200
+SAME_COUNT = frozenset({"astype", "float", "int", "long", "to", "asarray", "array", "tensor", "as_tensor"})
+POSITIVES = frozenset({
+    "y", "z", "t", "label", "labels", "target", "targets", "pos", "positive", "positives", "mask", "masks",
+    "truth", "gt", "hits", "clicks", "click", "event", "events", "outcome", "outcomes",
+})  # fmt: skip
+NEGATIVES = frozenset({"neg", "negative", "negatives", "not", "non", "no", "normal", "healthy", "background"})
 TARGETED = frozenset({"binary_cross_entropy_with_logits", "BCEWithLogitsLoss", "BCEWithLogitsLoss()"})
 CLASSED = frozenset({"cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"})
 
@@ -119,16 +126,28 @@ def _number_of(value: Value) -> float | None:
     name = value.callee.rpartition(".")[2]
     if name in {"len", "numel"}:
         return ALL
-    if name != "sum" or not value.args or len(value.args) > 1:
+    if name not in {"sum", "count_nonzero"} or not value.args or len(value.args) > 1:
         return None
-    match value.args[0]:
+    return _counted_by(value, value.args[0])
+
+
+def _counted_by(count: Applied, summed: Value) -> float | None:
+    """How many samples a sum counts, by what is summed; None where that may be anything."""
+    match summed:
         case Applied(callee="==" | "eq" | ".eq", args=[_, Constant(value=label)]):
             return ALL - POSITIVE if label == 0 else POSITIVE
-        case Applied(callee="-", args=[Constant(value=1), _]):
+        case Applied(callee="!=" | "ne" | ".ne", args=[_, Constant(value=label)]):
+            return POSITIVE if label == 0 else ALL - POSITIVE
+        case Applied(callee="<" | "<=", args=[_, Constant()]):
             return ALL - POSITIVE
-        case Applied(callee="~"):
+        case Applied(callee=">" | ">=", args=[_, Constant()]):
+            return POSITIVE
+        case Applied(callee="-", args=[Constant(value=1), _]) | Applied(callee="~"):
             return ALL - POSITIVE
-    return POSITIVE
+        case Applied(callee=callee, args=[inner, *_]) if callee.rpartition(".")[2] in SAME_COUNT:
+            return _counted_by(count, inner)
+    spoken = set(words(_text(count)))
+    return POSITIVE if spoken & POSITIVES and not spoken & NEGATIVES else None
 
 
 def _is_counted(value: Value) -> bool:

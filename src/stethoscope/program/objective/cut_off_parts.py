@@ -77,7 +77,7 @@ def cut_off_parts(loop: TrainingLoop) -> Iterator[CutOffPart]:
     losses = [loss for loss in losses_of(loop) if loss is not None]
     if not holders or not losses or not loop.trace.complete:
         return
-    reach = _Reach(loop.run)
+    reach = Reach(loop.run)
     reach.follow(losses)
     if reach.is_spent:
         return
@@ -105,7 +105,7 @@ def _has_every_loss(loop: TrainingLoop, holder: Holder) -> bool:
 
 
 @dataclass(slots=True)
-class _Reach:
+class Reach:
     """Which networks gradients get to on the ways back from losses, and which lie behind a cut alone."""
 
     run: Execution

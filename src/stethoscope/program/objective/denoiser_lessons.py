@@ -131,10 +131,18 @@ def _lesson(one: Minimised, network: Applied | Delayed, target: Value, site: Sit
     drawn = [value for value in reached if is_drawn(value) and value is not mixed[1]]
     if len(drawn) != 1 or not isinstance(drawn[0], Applied):
         return None
-    # What is told may follow from what is drawn by any formula; then the level itself is what is tried.
-    return _learned(one, network, target, site, (*mixed, drawn[0])) or _learned(
-        one, network, target, site, (*mixed, told[0])
+    # Rows may be picked from all data by numbers that are not known; then the rows are the data. What is told
+    # may follow from what is drawn by any formula; then the level itself is what is tried.
+    data, noise = mixed
+    picked = next((v for v in ingredients(one.run, noisy) if v is not data and peeled(v) is data), data)
+    tries = (
+        (data, noise, drawn[0]),
+        (picked, noise, drawn[0]),
+        (data, noise, told[0]),
+        (picked, noise, told[0]),
     )
+    found = (_learned(one, network, target, site, operands) for operands in tries)
+    return next((lesson for lesson in found if lesson is not None), None)
 
 
 def _learned(

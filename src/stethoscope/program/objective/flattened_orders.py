@@ -84,7 +84,7 @@ def _meet_apart(index: Index, run: Execution, loss: Applied, tried: Mapping[obje
     if not _is_entropy(loss):
         return False
     scores, labels = loss.args[:2]
-    passes = [one for one in operands_of(index, scores) if _network(one) in tried]
+    passes = [one for one in operands_of(index, scores) if network_of(one) in tried]
     asked = [one for one in operands_of(index, labels) if isinstance(one, Part)]
     if len(passes) != 1 or len(asked) != 1 or not isinstance(passes[0], Delayed) or not passes[0].args:
         return False
@@ -100,13 +100,13 @@ def _meet_apart(index: Index, run: Execution, loss: Applied, tried: Mapping[obje
         read = computed(index, passes[0].args[0], tokens, numbers[:1])
         if read is None or read.ndim != 2:
             return False
-        given = _scored(read, tried[_network(passes[0])])
+        given = _scored(read, tried[network_of(passes[0])])
         row = _one_axis_less(computed(index, scores, passes, [given]), given.shape[-1])
         wanted = computed(index, labels, asked, numbers[1:])
     return row is not None and wanted is not None and _differ(row, wanted)
 
 
-def _network(value: Value) -> object:
+def network_of(value: Value) -> object:
     """The class of the network that a value is a pass of."""
     bound = getattr(value.callee, "bound", None) if isinstance(value, Delayed) else None
     return bound.cls if isinstance(bound, Instance) else None

@@ -53,17 +53,19 @@ def _paid(cls: Class, name: str) -> Site | None:
     """`exp(-s) * loss - s`: where the term that should hold the weight has a minus."""
     for method in cls.methods.values():
         meant = _names(method.node, name)
+        falling = _falling(method.node, name, meant)
         for node in all_nodes(method.node, ast.BinOp):
             if isinstance(node.op, ast.Sub) and _is_itself(node.right, name, meant):
-                products = [one for one in all_nodes(node.left) if isinstance(one, ast.BinOp)]
-                if any(_is_weighed(one, name, meant) for one in products):
+                products = all_nodes(node.left, ast.BinOp)
+                if any(_is_weighed(one, name, meant, falling) for one in products):
                     return Site(method.source, node)
     return None
 
 
-def _is_weighed(node: ast.BinOp, name: str, meant: frozenset[str]) -> bool:
-    sides = ((node.left, node.right), (node.right, node.left))
-    return isinstance(node.op, ast.Mult) and any(_falls(weight, name, meant) for weight, _ in sides)
+def _is_weighed(node: ast.BinOp, name: str, meant: frozenset[str], falling: frozenset[str]) -> bool:
+    return isinstance(node.op, ast.Mult) and any(
+        _falls(weight, name, meant, falling) for weight in (node.left, node.right)
+    )
 
 
 def _is_itself(node: ast.expr, name: str, meant: frozenset[str]) -> bool:
@@ -93,10 +95,14 @@ def _weighed(cls: Class, name: str) -> Site | None:
     """Where a method multiplies a loss with a weight that falls as the parameter grows."""
     for method in cls.methods.values():
         meant = _names(method.node, name)
-        listed = _listed(method.node)
+        listed, falling = _listed(method.node), _falling(method.node, name, meant)
         for node in all_nodes(method.node, ast.BinOp):
             for weight, other in ((node.left, node.right), (node.right, node.left)):
-                if isinstance(node.op, ast.Mult) and _falls(weight, name, meant) and _is_loss(other, listed):
+                if (
+                    isinstance(node.op, ast.Mult)
+                    and _falls(weight, name, meant, falling)
+                    and _is_loss(other, listed)
+                ):
                     return Site(method.source, node)
             is_loss = isinstance(node.op, ast.Div) and _is_loss(node.left, listed)
             if is_loss and _mentions(node.right, name, meant):
@@ -108,9 +114,7 @@ def _listed(function: ast.AST) -> frozenset[str]:
     """The names that a function gives to single losses as it goes through all of them."""
     loops = [one for one in all_nodes(function) if isinstance(one, ast.For | ast.comprehension)]
     targets = [one.target for one in loops if _is_loss(one.iter)]
-    return frozenset(
-        name.id for target in targets for name in all_nodes(target) if isinstance(name, ast.Name)
-    )
+    return frozenset(name.id for target in targets for name in all_nodes(target, ast.Name))
 
 
 def _names(function: ast.AST, name: str) -> frozenset[str]:
@@ -142,11 +146,25 @@ def _mentions(node: ast.AST, name: str, meant: frozenset[str]) -> bool:
     )
 
 
-def _falls(weight: ast.expr, name: str, meant: frozenset[str]) -> bool:
-    """`exp(-s)`, or a name that was given it."""
-    if isinstance(weight, ast.Name):
-        return weight.id in meant and "precision" in words(weight.id)
+def _falling(function: ast.AST, name: str, meant: frozenset[str]) -> frozenset[str]:
+    """The names that a weight is given which falls as the parameter grows."""
+    return frozenset(
+        target.id
+        for node in all_nodes(function, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and _falls(node.value, name, meant)
+    )
+
+
+def _falls(weight: ast.expr, name: str, meant: frozenset[str], falling: frozenset[str] = frozenset()) -> bool:
+    """`exp(-s)`, `(-s).exp()`, or a name that was given it."""
     match weight:
+        case ast.Name(id=called):
+            return called in falling or (called in meant and "precision" in words(called))
+        case ast.Call(
+            func=ast.Attribute(value=ast.UnaryOp(op=ast.USub(), operand=inner), attr="exp"), args=[]
+        ):
+            return _mentions(inner, name, meant)
         case ast.Call(func=called, args=[ast.UnaryOp(op=ast.USub(), operand=inner)]):
             return (dotted(called) or "").rpartition(".")[2] == "exp" and _mentions(inner, name, meant)
     return False

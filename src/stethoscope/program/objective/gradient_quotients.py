@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.syntax import all_nodes, own_nodes
-from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_functions
 from stethoscope.run import Source
 
 _BOUNDS = re.compile(r"clamp|clip\b|clip\(|\bmin\(|\bmax\(|minimum|maximum|nan_to_num|tanh|sigmoid|isfinite")
@@ -25,8 +25,8 @@ class GradientQuotient:
 
 def gradient_quotients(index: Index) -> Iterator[GradientQuotient]:
     """Every quotient of gradients' sizes in a function that neither bounds it nor keeps it from zero."""
-    for function in index.functions:
-        if is_test(function.source) or "grad(" not in ast.unparse(function.node):
+    for function in telling_functions(index, lambda text: "grad" in text):
+        if "grad(" not in ast.unparse(function.node):
             continue
         if _BOUNDS.search(ast.unparse(function.node)):
             continue
@@ -40,10 +40,10 @@ def gradient_quotients(index: Index) -> Iterator[GradientQuotient]:
 def _gradients(function: Function) -> Iterator[str]:
     """The names of what `torch.autograd.grad` gave."""
     for node in own_nodes(function.node, ast.Assign):
-        called = [dotted(one.func) or "" for one in all_nodes(node.value) if isinstance(one, ast.Call)]
+        called = [dotted(one.func) or "" for one in all_nodes(node.value, ast.Call)]
         if any(name.endswith("autograd.grad") or name == "grad" for name in called):
             for target in node.targets:
-                yield from (one.id for one in all_nodes(target) if isinstance(one, ast.Name))
+                yield from (one.id for one in all_nodes(target, ast.Name))
 
 
 def _is_size(function: Function, node: ast.expr, gradients: set[str]) -> bool:

@@ -66,7 +66,12 @@ LIBRARY_NETWORKS = ("torchvision.models.", "timm.create_model", "timm.models.")
 HEADS = ("fc", "classifier", "head", "heads")
 
 # Layers whose outputs may be any number.
-AFFINE = frozenset({"Linear", "LazyLinear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d"})
+AFFINE = frozenset({
+    "Linear", "LazyLinear", "Bilinear", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose2d",
+    "GCNConv", "GATConv", "GATv2Conv", "GraphConv", "ChebConv", "SGConv", "TAGConv",
+})  # fmt: skip
+# What adds up outputs of a layer with given weights, such as those of the edges of a graph.
+ADDING_UP = frozenset({"@", "matmul", "mm", "spmm", "bmm"})
 
 Ending = tuple[str | None, Site | None]
 UNSEEN: Ending = (None, None)
@@ -150,6 +155,9 @@ def _of_call(run: Execution, value: Applied, depth: int) -> Ending:
         return (OF_LOGARITHMS[inner], value.site) if inner in OF_LOGARITHMS else NEITHER
     if name in LEAVING or value.callee == "[]":
         return _last(run, value.args[0], depth - 1)
+    if name in ADDING_UP:
+        found = [_last(run, one, depth - 1) for one in value.args[:2]]
+        return next((one for one in found if one[0] == "" and one[1] is not None), NEITHER)
     return NEITHER
 
 

@@ -404,7 +404,7 @@ def _stands_for_loss(call: Delayed) -> bool:
 
 
 def _returns(function: Function) -> list[ast.Return]:
-    found = [n for n in own_nodes(function.node) if isinstance(n, ast.Return) and n.value is not None]
+    found = [n for n in own_nodes(function.node, ast.Return) if n.value is not None]
     return sorted(found, key=lambda node: node.lineno)
 
 

@@ -18,6 +18,7 @@ from stethoscope.program.likenesses import words
 from stethoscope.program.objective.signed_terms import Term, assigned, minimised_terms
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.run import Source
 
 # fmt: off
@@ -69,9 +70,7 @@ def lowered_rewards(index: Index) -> Iterator[LoweredReward]:
 
 def turned_ratios(index: Index) -> Iterator[LoweredReward]:
     """Ratios of the older policy to the one that learns, where an advantage is multiplied with them."""
-    for function in index.bodies:
-        if is_test(function.source) or not re.search(r"(?i)adv", function.source.text):
-            continue
+    for function in telling_bodies(index, lambda text: "adv" in text.lower()):
         for node in own_nodes(function.node, ast.Assign):
             is_ratio = any({"ratio", "ratios", "rho", "r"} & _spoken(target) for target in node.targets)
             inner = _exponent(function, node.value) if is_ratio else None
@@ -82,7 +81,7 @@ def turned_ratios(index: Index) -> Iterator[LoweredReward]:
 
 def _weighs(function: Function, ratios: list[ast.expr]) -> bool:
     """Whether a ratio is multiplied with what actions were worth."""
-    named = {one.id for ratio in ratios for one in all_nodes(ratio) if isinstance(one, ast.Name)}
+    named = {one.id for ratio in ratios for one in all_nodes(ratio, ast.Name)}
     for node in own_nodes(function.node, ast.BinOp):
         spoken = _spoken(node)
         if isinstance(node.op, ast.Mult) and named & spoken:
@@ -132,9 +131,7 @@ def _has_bounds(function: Function) -> bool:
 
 def better_of_two(index: Index) -> Iterator[LoweredReward]:
     """The better of a ratio and the same within bounds, where the worse is to be taken."""
-    for function in index.bodies:
-        if is_test(function.source) or not re.search(r"(?i)ratio", function.source.text):
-            continue
+    for function in telling_bodies(index, lambda text: "ratio" in text.lower()):
         for call in own_nodes(function.node, ast.Call):
             last = str(getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
             if last not in {"min", "max", "minimum", "maximum"} or len(call.args) != 2:
@@ -167,7 +164,7 @@ def _is_bounded(function: Function, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         given = assigned(function, node.id)
         return len(given) == 1 and _is_bounded(function, given[0])
-    names = (getattr(one.func, "attr", "") for one in all_nodes(node) if isinstance(one, ast.Call))
+    names = (getattr(one.func, "attr", "") for one in all_nodes(node, ast.Call))
     return any(name.startswith(("clamp", "clip")) for name in names) or "clipped" in ast.unparse(node)
 
 

@@ -241,7 +241,7 @@ def _is_square(node: ast.expr) -> bool:
 
 
 def _returns(function: Function) -> list[ast.expr]:
-    return [node.value for node in own_nodes(function.node) if isinstance(node, ast.Return) and node.value]
+    return [node.value for node in own_nodes(function.node, ast.Return) if node.value]
 
 
 @lru_cache(maxsize=4096)

@@ -40,7 +40,7 @@ def _said(index: Index) -> frozenset[str]:
     """The texts and attributes of a program, less the keys that stand before a number in a table."""
     found: set[str] = set()
     for module in index.modules.values():
-        tables = [node for node in all_nodes(module.source.tree) if isinstance(node, ast.Dict)]
+        tables = all_nodes(module.source.tree, ast.Dict)
         declared = {
             id(key)
             for table in tables

@@ -143,6 +143,7 @@ class _Objective:
         self.run = one.run
         self.sink = one.sink.site
         self.source = source
+        self.term = value
         self.values = list(ingredients(one.run, value, leading=self._leading))
         self.above = self._parents(value)
         self.parts = self._batch_parts()
@@ -176,10 +177,15 @@ class _Objective:
 
     def _made_here(self) -> Iterator[Applied]:
         """Padding in batches that no loader draws, and that nothing is compared with."""
-        made = [value for value in self.values if isinstance(value, Applied)]
-        if any(is_comparison(value) for value in made):
+        if any(isinstance(one, Applied) and is_comparison(one) for one in self.values):
             return
-        yield from filter(pads_tokens, made)
+        yield from (one for one in self._outside_batches() if isinstance(one, Applied) and pads_tokens(one))
+
+    def _outside_batches(self) -> Iterator[Value]:
+        """All that leads to the loss, but what loaders hold beside the part that is asked for."""
+        return ingredients(
+            self.run, self.term, leading=lambda one: () if self._is_drawn(one) else self._leading(one)
+        )
 
     def widened(self) -> Iterator[Applied]:
         """Data that is widened by channels of zeros on its way into the loss, as many as it lacks."""
@@ -264,6 +270,14 @@ class _Objective:
                 if (is_drawn or self._is_handed(base)) and id(value) not in inner:
                     found.append(value)
         return found
+
+    def _is_drawn(self, value: Value) -> bool:
+        """Whether a value is a part of a batch of which it is known what was put there."""
+        return (
+            isinstance(value, Part)
+            and is_loader(part_path(value)[0])
+            and any(True for _ in self._drawn(value))
+        )
 
     def _is_handed(self, base: Value) -> bool:
         """Whether a value is the batch that a framework hands to its hook."""

@@ -23,7 +23,7 @@ from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 from stethoscope.program.walk.calls import bare_name
-from stethoscope.program.walk.entries import is_test
+from stethoscope.program.walk.telling_bodies import telling_bodies
 from stethoscope.program.walk.values import Site
 from stethoscope.program.weights.numbers import number
 from stethoscope.run import Source
@@ -56,13 +56,9 @@ class TurnedPreference:
 @remembered
 def turned_preferences(index: Index) -> tuple[TurnedPreference, ...]:
     """The losses of a program that prefer what was rejected."""
-    speaking = (one for one in index.bodies if not is_test(one.source) and _speaks(one))
+    speaking = telling_bodies(index, lambda text: any(word in text for word in REJECTED))
     found = (one for function in speaking for one in _of_function(index, function))
     return tuple({id(one.site.node): one for one in found}.values())
-
-
-def _speaks(function: Function) -> bool:
-    return any(word in function.source.text for word in REJECTED)
 
 
 def _of_function(index: Index, function: Function) -> Iterator[TurnedPreference]:

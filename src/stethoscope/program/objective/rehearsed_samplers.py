@@ -112,7 +112,7 @@ def _lost(index: Index, settings: SettingsTree) -> tuple[LostSampler, ...]:
 def _is_sampler(function: Function) -> bool:
     if is_test(function.source) or function.name in {"forward", "__init__"}:
         return False
-    loops = [node for node in own_nodes(function.node) if isinstance(node, ast.For)]
+    loops = own_nodes(function.node, ast.For)
     text = ast.unparse(function.node) if loops else ""
     starts = "randn" in text or (bool(loops) and any(STARTS & {*words(name)} for name in function.parameters))
     return starts and not _SKIPPED.search(text)

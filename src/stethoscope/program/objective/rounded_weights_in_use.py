@@ -74,9 +74,8 @@ def _last_values(function: FunctionNode, product: ast.Call | ast.BinOp) -> Itera
     for one in given:
         made = [
             node.value
-            for node in all_nodes(function)
-            if isinstance(node, ast.Assign)
-            and isinstance(one, ast.Name)
+            for node in all_nodes(function, ast.Assign)
+            if isinstance(one, ast.Name)
             and any(isinstance(to, ast.Name) and to.id == one.id for to in node.targets)
         ]
         value = made[0] if len(made) == 1 else one
@@ -103,7 +102,7 @@ def _weight(value: ast.expr) -> str:
 
 def _rounds(index: Index, module: Module, value: ast.expr, depth: int) -> Site | None:
     """Where a value is rounded, also by functions of the repository that it is handed to."""
-    calls = [node for node in all_nodes(value) if isinstance(node, ast.Call)]
+    calls = all_nodes(value, ast.Call)
     if depth == 0 or any(bare_name(call) in {"detach", "apply"} for call in calls):
         return None
     for call in calls:
@@ -122,7 +121,7 @@ def _rounds_inside(index: Index, function: Function, depth: int) -> Site | None:
     node, source = function.node, function.source
     if _lets_past(node):
         return None
-    returned = [one.value for one in all_nodes(node) if isinstance(one, ast.Return) and one.value is not None]
+    returned = [one.value for one in all_nodes(node, ast.Return) if one.value is not None]
     module = index.module_of(source)
     for value in returned:
         for given in (value, *_assigned(node, value)):
@@ -134,7 +133,7 @@ def _rounds_inside(index: Index, function: Function, depth: int) -> Site | None:
 
 def _assigned(function: FunctionNode, value: ast.expr) -> Iterator[ast.expr]:
     """What the names of an expression were assigned in the function."""
-    names = {one.id for one in all_nodes(value) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(value, ast.Name)}
     for node in all_nodes(function):
         if isinstance(node, ast.Assign) and any(getattr(to, "id", "") in names for to in node.targets):
             yield node.value

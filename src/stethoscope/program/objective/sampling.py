@@ -98,7 +98,7 @@ def is_network_call(node: ast.expr) -> bool:
 
 def named_meaning(target: ast.expr) -> Meaning | None:
     """What the names of an assignment's target say of what they get."""
-    names = [node.id for node in all_nodes(target) if isinstance(node, ast.Name)]
+    names = [node.id for node in all_nodes(target, ast.Name)]
     spoken = {word for name in names for word in words(name)}
     if "x" in spoken and "0" in spoken:
         spoken.add("x0")

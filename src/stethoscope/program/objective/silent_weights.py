@@ -34,8 +34,8 @@ def _rounds(sink: Site) -> tuple[int, ...]:
     line = getattr(sink.node, "lineno", 0)
     counting = [
         node
-        for node in all_nodes(sink.source.tree)
-        if isinstance(node, ast.For) and node.lineno < line <= (node.end_lineno or 0) and _counts(node.iter)
+        for node in all_nodes(sink.source.tree, ast.For)
+        if node.lineno < line <= (node.end_lineno or 0) and _counts(node.iter)
     ]
     if len(counting) != 1:
         return ROUNDS
@@ -47,5 +47,5 @@ def _rounds(sink: Site) -> tuple[int, ...]:
 
 def _counts(iterable: ast.expr) -> bool:
     """`range(...)`, `enumerate(...)`, and what is wrapped around them."""
-    names = {node.id for node in all_nodes(iterable) if isinstance(node, ast.Name)}
+    names = {node.id for node in all_nodes(iterable, ast.Name)}
     return bool(names & {"range", "enumerate", "trange", "count"})

@@ -117,14 +117,13 @@ def _drawn_as_fractions(functions: Sequence[Function]) -> tuple[Source, ast.AST]
     """Where levels are drawn between zero and one; None where any are drawn as steps or made larger."""
     found: tuple[Source, ast.AST] | None = None
     for function in functions:
-        for node in own_nodes(function.node):
-            targets = _level_targets(node)
+        is_level = bool(LEVELS & _named(function.name))
+        for node in own_nodes(function.node, ast.Assign, ast.Return):
+            targets = {function.name} if isinstance(node, ast.Return) and is_level else _level_targets(node)
             value = getattr(node, "value", None)
-            if isinstance(node, ast.Return) and LEVELS & _named(function.name):
-                targets = {function.name}
             if not targets or not isinstance(value, ast.expr):
                 continue
-            called = {bare_name(one) for one in all_nodes(value) if isinstance(one, ast.Call)}
+            called = {bare_name(one) for one in all_nodes(value, ast.Call)}
             if called & STEPS or _has_large(value):
                 return None
             if called & FRACTIONS or _mentions_fraction(function, value):
@@ -134,12 +133,12 @@ def _drawn_as_fractions(functions: Sequence[Function]) -> tuple[Source, ast.AST]
 
 def _mentions_fraction(function: Function, value: ast.expr) -> bool:
     """Whether a name in an expression was drawn between zero and one in the same function."""
-    names = {one.id for one in all_nodes(value) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(value, ast.Name)}
     for node in own_nodes(function.node):
         if isinstance(node, ast.Assign) and any(
             isinstance(t, ast.Name) and t.id in names for t in node.targets
         ):
-            calls = (one for one in all_nodes(node.value) if isinstance(one, ast.Call))
+            calls = (one for one in all_nodes(node.value, ast.Call))
             if any(bare_name(one) in FRACTIONS for one in calls):
                 return True
     return False
@@ -147,12 +146,12 @@ def _mentions_fraction(function: Function, value: ast.expr) -> bool:
 
 def _level_targets(node: ast.AST) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else []
-    names = {one.id for target in targets for one in all_nodes(target) if isinstance(one, ast.Name)}
+    names = {one.id for target in targets for one in all_nodes(target, ast.Name)}
     return {name for name in names if LEVELS & _named(name)}
 
 
 def _has_large(value: ast.expr) -> bool:
-    numbers = (one.value for one in all_nodes(value) if isinstance(one, ast.Constant))
+    numbers = (one.value for one in all_nodes(value, ast.Constant))
     return any(isinstance(one, int | float) and not isinstance(one, bool) and abs(one) > 1 for one in numbers)
 
 
@@ -303,8 +302,8 @@ def _only_value(function: Function, name: str) -> ast.expr | None:
 
 def _tells(function: Function, node: ast.expr, levels: set[str]) -> bool:
     """Whether a level, or something that is made from one, is in an expression."""
-    names = {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(node, ast.Name)}
     if names & levels:
         return True
     made = [value for name in names if (value := _only_value(function, name)) is not None]
-    return any(one.id in levels for value in made for one in all_nodes(value) if isinstance(one, ast.Name))
+    return any(one.id in levels for value in made for one in all_nodes(value, ast.Name))

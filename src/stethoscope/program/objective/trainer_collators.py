@@ -25,7 +25,7 @@ def _assigned(module: Module, name: str) -> ast.Call | None:
     """The one call that a name is assigned anywhere in a module."""
     found = [
         node.value
-        for node in all_nodes(module.source.tree)
-        if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
+        for node in all_nodes(module.source.tree, ast.Assign)
+        if any(dotted(target) == name for target in node.targets)
     ]
     return found[0] if len(found) == 1 and isinstance(found[0], ast.Call) else None

@@ -111,8 +111,8 @@ def _dataset(run: Execution, module: Module, trainer: ast.Call) -> Class | None:
     if name is not None:
         assigned = [
             node.value
-            for node in all_nodes(module.source.tree)
-            if isinstance(node, ast.Assign) and any(dotted(target) == name for target in node.targets)
+            for node in all_nodes(module.source.tree, ast.Assign)
+            if any(dotted(target) == name for target in node.targets)
         ]
         made = assigned[0] if len(assigned) == 1 else None
     if not isinstance(made, ast.Call):

@@ -2,8 +2,9 @@
 
 A call that is handed what learns and what is given is computed with numbers for both. What belongs to such a
 loss is then seen from outside, however it is written: whoever is to rank first must be pushed up; who fell
-ill first has the highest risk; the answer for a high quantile lies above that for a low one; a prediction for
-which no answer is known costs nothing, and one for which an answer is known does.
+ill first has the highest risk; vectors that lie together by their labels cost less than under other labels;
+the answer for a high quantile lies above that for a low one; a prediction for which no answer is known costs
+nothing, and one for which an answer is known does.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from stethoscope.program.objective.taken_apart import allow_reading
 from stethoscope.program.objective.tried_policies import learns
 from stethoscope.program.remembered import remembered
 from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.syntax import all_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.execution import Execution, Exhausted
 from stethoscope.program.walk.minimised import Minimised, minimised
@@ -53,13 +55,17 @@ APART = re.compile(
 TIMES = frozenset({"t", "time", "times", "duration", "durations", "tte", "survival", "followup"})
 EVENTS = frozenset({"e", "event", "events", "status", "observed", "dead", "death", "delta", "indicator"})
 OF_HAZARDS = re.compile(r"(?i)cox|surviv|hazard|censor|partial_like|breslow|efron")
-OF_QUANTILES = re.compile(r"(?i)quantile|pinball|tilted|check_loss")
+OF_QUANTILES = re.compile(r"(?i)quantile(?!\()|pinball|tilted|check_loss")
 OF_MISSING = re.compile(r"isnan|nan_to_num|isfinite|nanmean|nansum")
+SHARED_OUT = re.compile(r"softmax|logsumexp")  # where each prediction has a part in all answers
+FEW = 4  # predictions that are moved one by one
+COUNTS = 0.2  # of what a prediction with an answer costs, at the least
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TriedLoss:
-    """A loss that asks for the wrong thing; `kind` is "pair", "hazard", "quantile", "missing" or "known"."""
+    """A loss that asks for the wrong thing; `kind` is "pair", "hazard", "quantile", "missing", "known" or
+    "strangers"."""
 
     site: Site
     sink: Site
@@ -111,8 +117,10 @@ def _judged(run: Execution, call: _Call) -> str:
         return "hazard" if _is_hazard_turned(run, call) else ""
     if OF_QUANTILES.search(said) and len(call.given) == 1:
         return "quantile" if _are_quantiles_turned(run, call) else ""
-    if OF_MISSING.search(text) and call.given:
+    if OF_MISSING.search(text) and not SHARED_OUT.search(text) and call.given:
         return _of_missing(run, call)
+    if len(call.given) == 1 and _compares_with_itself(call.function):
+        return "strangers" if _are_strangers_drawn_together(run, call) else ""
     return ""
 
 
@@ -239,7 +247,21 @@ def _are_quantiles_turned(run: Execution, call: _Call) -> bool:
             best = [_cheapest(run, call, target, (*target.shape, count), place) for place in range(count)]
             known = [one for one in best if one is not None]
             if len(known) == count:
-                return bool(count > 1 and np.all(np.diff(known) < 0)) or all(abs(one) > 1 for one in known)
+                falls = count > 1 and bool(np.all(np.diff(known) < 0)) and not _are_told_from_the_highest(run)
+                return falls or all(abs(one) > 1 for one in known)
+    return False
+
+
+def _are_told_from_the_highest(run: Execution) -> bool:
+    """Whether a program writes quantiles down in falling order, `(0.9, 0.5, 0.1)`."""
+    for source in run.index.program:
+        for node in all_nodes(source.tree):
+            if not isinstance(node, ast.Tuple | ast.List):
+                continue
+            constants = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+            levels = [one for one in constants if isinstance(one, float) and 0 < one < 1]
+            if len(levels) == len(node.elts) > 1 and all(np.diff(levels) < 0):
+                return True
     return False
 
 
@@ -257,6 +279,42 @@ def _cheapest(run: Execution, call: _Call, target: Array, shape: tuple[int, ...]
     return float(levels[int(np.argmin(costs))]) if max(costs) > min(costs) else None
 
 
+# Who belongs together
+
+
+def _compares_with_itself(function: Function) -> bool:
+    """`labels[:, None] == labels[None]`, `labels.eq(labels.t())`: who belongs together is asked."""
+    for node in all_nodes(function.node):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+                pair = (left, right)
+            case ast.Call(func=ast.Attribute(attr="eq" | "ne"), args=[left, right]):
+                pair = (left, right)
+            case ast.Call(func=ast.Attribute(value=left, attr="eq" | "ne"), args=[right]):
+                pair = (left, right)
+            case _:
+                continue
+        names = [{one.id for one in all_nodes(side, ast.Name)} for side in pair]
+        if names[0] & names[1] & set(function.parameters):
+            return True
+    return False
+
+
+def _are_strangers_drawn_together(run: Execution, call: _Call) -> bool:
+    """Whether vectors that lie together by their labels cost more than the same under mixed labels."""
+    rng = np.random.default_rng(4)
+    together = np.repeat(np.arange(4.0), 3)
+    mixed = np.tile(np.arange(4.0), 3)
+    for _ in range(3):
+        vectors = np.eye(4, 8)[together.astype(int)] + 0.05 * rng.normal(size=(12, 8))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        costs = [_score(run, call, [vectors], [labels]) for labels in (together, mixed)]
+        known = [one for one in costs if one is not None and np.isfinite(one)]
+        if len(known) < len(costs) or known[0] <= known[1] + STEP:
+            return False
+    return True
+
+
 # Missing answers
 
 
@@ -268,12 +326,33 @@ def _of_missing(run: Execution, call: _Call) -> str:
         answers.flat[[0, 3]] = np.nan
         is_missing = np.isnan(answers)
         predicted = rng.normal(size=shape)
-        moved = [predicted + 0.7 * is_missing, predicted + 0.7 * ~is_missing]
         rest = [np.ones(1) for _ in call.given[1:]]
-        scores = [_score(run, call, [one], [answers, *rest]) for one in (predicted, *moved)]
+        of_missing = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(is_missing).tolist())
+        of_known = _moved(run, call, predicted, [answers, *rest], np.flatnonzero(~is_missing)[:FEW].tolist())
+        whole = np.where(is_missing, 1.0, answers)
+        of_whole = _moved(run, call, predicted, [whole, *rest], np.flatnonzero(~is_missing)[:FEW].tolist())
+        if of_missing is None or of_known is None or of_whole is None:
+            continue
+        if of_missing > max(COUNTS * of_known, 1e-9):
+            return "missing"
+        # What moves as soon as nothing is missing only guards against numbers that are none.
+        return "known" if max(of_known, of_whole) <= 1e-9 else ""
+    return ""
+
+
+def _moved(
+    run: Execution, call: _Call, predicted: Array, given: Sequence[Array], places: Iterable[int]
+) -> float | None:
+    """How much a loss changes in the middle where single predictions do; None where it cannot be computed."""
+    changes = []
+    before = _score(run, call, [predicted], given)
+    for place in places:
+        step = np.zeros(predicted.size)
+        step[place] = 0.7
+        beside = (predicted + sign * step.reshape(predicted.shape) for sign in (1, -1))
+        scores = [before, *(_score(run, call, [one], given) for one in beside)]
         known = [one for one in scores if one is not None and np.isfinite(one)]
         if len(known) < len(scores):
-            continue
-        counts = [abs(one - known[0]) > 1e-9 for one in known[1:]]
-        return "missing" if counts[0] else "" if counts[1] else "known"
-    return ""
+            return None
+        changes.append(max(abs(one - known[0]) for one in known[1:]))
+    return float(np.mean(changes))

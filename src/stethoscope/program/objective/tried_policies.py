@@ -48,13 +48,14 @@ CLEAR = 0.98  # of a correlation
 MOST_VISITED = 300
 MOST_GIVEN = 6
 USUAL = 0.2  # what a number is taken for that nothing says
+MASKS = frozenset({"mask", "masks", "masked"})  # what it sums to divides, and is no worth
 FAR = 0.7  # in log-probabilities: beyond every bound that people set
 KEEPING = frozenset({".sum", ".squeeze", ".view", ".reshape", ".flatten", ".unsqueeze"})
 SETTINGS = frozenset({
     "clip", "eps", "epsilon", "coef", "coeff", "coefficient", "alpha", "beta", "weight", "vf", "ent", "tau",
     "c1", "c2", "range", "lam", "lambda", "scale", "param",
 })  # fmt: skip
-OF_REWARDS = re.compile(r"(?i)reward|advantage|discounted|returns\b")
+OF_REWARDS = re.compile(r"(?i)reward|advantage|discounted|returns\b|\b(?:adv|advs|rew|rews|gae)\b")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +218,7 @@ def _way(run: Execution, term: _Term) -> int:
 
 
 def _way_with(run: Execution, term: _Term, candidate: Value) -> int:
-    if OTHERWISE & set(_spoken(candidate)):
+    if (OTHERWISE | MASKS) & set(_spoken(candidate)):
         return 0
     likelihoods, worths = _draws()
     for others in (likelihoods, np.ones(SAMPLES)):

@@ -1,6 +1,7 @@
 """What comes next, made of what was before, or kept and never read.
 
 `next_states` taken from the states; `push(s, a, r, s, done)`; a memory that gives back `self.o[i]` twice.
+What an environment gives for a step is known by its place, whatever it is called.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
 from stethoscope.program.loop.turned_averages import OF_ACTIONS
 from stethoscope.program.spelling.unsettled import unsettled
-from stethoscope.program.syntax import all_nodes, bodies
+from stethoscope.program.syntax import all_nodes, bodies, own_below
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
 
 NEXT = frozenset({"next", "following", "later", "succ"})
+ENDS = frozenset({"done", "dones", "terminal", "terminated", "ended", "finished", "last"})
 STATES = frozenset({"state", "states", "obs", "observation", "observations"})
 
 
@@ -36,7 +38,12 @@ def unmoved_states(index: Index) -> Iterator[UnmovedState]:
     """The next states of a program that are the states themselves."""
     acts = any(OF_ACTIONS.search(source.text) for source in index.program)
     for module in index.modules.values():
-        if is_test(module.source) or not acts:
+        if is_test(module.source):
+            continue
+        if ".step(" in module.source.text:
+            for body in bodies(unsettled(module.source)):
+                yield from _stepped_past(module.source, body)
+        if not acts:
             continue
         for body in bodies(unsettled(module.source)):
             yield from _made_alike(module.source, body)
@@ -106,11 +113,58 @@ def _handed_alike(index: Index, source: Source, call: ast.Call) -> Iterator[Unmo
     targets = index.functions_named(called)
     if len(targets) != 1:
         return
-    handed = {name: value for name, value in _bound(targets[0], call) if isinstance(value, ast.Name)}
+    bound = list(_bound(targets[0], call))
+    if any(_ends(name, value) for name, value in bound):
+        return
+    handed = {name: value for name, value in bound if isinstance(value, ast.Name) and not _is_next(value.id)}
     for name, value in handed.items():
         for other, twin in handed.items() if _is_next(name) else ():
             if not _is_next(other) and _bare(other) == _bare(name) and ast.dump(twin) == ast.dump(value):
                 yield UnmovedState(source, call, name, ast.unparse(value))
+
+
+def _ends(name: str, value: ast.expr) -> bool:
+    """Whether a call says that nothing follows, so that any state may stand for what does."""
+    return bool(ENDS & set(words(name))) and isinstance(value, ast.Constant) and bool(value.value)
+
+
+def _stepped_past(source: Source, body: Sequence[ast.stmt]) -> Iterator[UnmovedState]:
+    """`s2, r, done, _ = env.step(act(s))`, and a memory that is handed `(s, a, r, s, done)`."""
+    nodes = [node for statement in body for node in own_below(statement)]
+    for step in nodes:
+        match step:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[ast.Name(id=after), ast.Name(id=reward), *ends])],
+                value=ast.Call(func=ast.Attribute(attr="step"), args=[action, *_]),
+            ) if len(ends) in (2, 3):
+                ended = {end.id for end in ends if isinstance(end, ast.Name)}
+                seen = _names(*_made_of(nodes, action)) - {after, reward} - ended
+            case _:
+                continue
+        for call in nodes:
+            handed = [one.id for one in _handed(call) if isinstance(one, ast.Name)]
+            if reward in handed and ended & set(handed) and after not in handed:
+                for state in sorted(one for one in seen if handed.count(one) == 2):
+                    yield UnmovedState(source, call, "what is handed on as next", state)
+
+
+def _made_of(nodes: Sequence[ast.AST], value: ast.expr) -> Iterator[ast.AST]:
+    """A value, and what it is given where it is a name: the action, and what was called for it."""
+    yield value
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _names(*node.targets) & _names(value):
+            yield node.value
+
+
+def _names(*nodes: ast.AST) -> set[str]:
+    return {one.id for node in nodes for one in all_nodes(node, ast.Name)}
+
+
+def _handed(call: ast.AST) -> Iterator[ast.expr]:
+    """What a call is handed, one by one, in a row or by name."""
+    if isinstance(call, ast.Call):
+        for value in (*call.args, *(word.value for word in call.keywords)):
+            yield from value.elts if isinstance(value, ast.Tuple | ast.List) else (value,)
 
 
 def _bound(function: Function, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:

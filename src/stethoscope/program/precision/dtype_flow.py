@@ -229,9 +229,8 @@ class Flow:
             self._buffers[cls] = frozenset(
                 str(node.args[0].value)
                 for ancestor in self.run.index.lineage(cls)
-                for node in all_nodes(ancestor.node)
-                if isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
+                for node in all_nodes(ancestor.node, ast.Call)
+                if isinstance(node.func, ast.Attribute)
                 and node.func.attr == "register_buffer"
                 and len(node.args) > 1
                 and isinstance(node.args[0], ast.Constant)

@@ -83,10 +83,10 @@ def _is_over_weights(event: Event, name: str) -> bool:
     for scope in event.scopes():
         node = scope.node
         if scope.kind == "loop" and isinstance(node, ast.For):
-            stored = {one.id for one in all_nodes(node.target) if isinstance(one, ast.Name)}
+            stored = {one.id for one in all_nodes(node.target, ast.Name)}
             if name in stored:
-                attributes = {one.attr for one in all_nodes(node.iter) if isinstance(one, ast.Attribute)}
-                keys = {one.value for one in all_nodes(node.iter) if isinstance(one, ast.Constant)}
+                attributes = {one.attr for one in all_nodes(node.iter, ast.Attribute)}
+                keys = {one.value for one in all_nodes(node.iter, ast.Constant)}
                 return bool((attributes | keys) & VISITING)
     return False
 

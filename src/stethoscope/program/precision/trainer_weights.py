@@ -92,7 +92,7 @@ def _built_by(index: Index, module: Module, trainer: TrainerMade) -> ast.expr | 
     target = index.resolve(module, dotted(builder) or "") if builder is not None else None
     if not isinstance(target, Function) or target.source is not trainer.source:
         return None
-    returned = [node.value for node in own_nodes(target.node) if isinstance(node, ast.Return)]
+    returned = [node.value for node in own_nodes(target.node, ast.Return)]
     return returned[0] if len(returned) == 1 else None
 
 

@@ -42,7 +42,7 @@ def _made_on_entering(run: Execution, value: Instance) -> Value | None:
     frame = Frame(run.index.module_of(method.source), {method.parameters[0]: value})
     run.steps = max(run.steps, STEPS)
     try:
-        calls = [node for node in own_nodes(method.node) if isinstance(node, ast.Call)]
+        calls = own_nodes(method.node, ast.Call)
         found = [run.evaluate(call, frame) for call in calls if "autocast" in ast.dump(call.func)]
     except (Exhausted, RecursionError):
         return None

@@ -27,9 +27,7 @@ def agreed_by_all(
     """
     modules = index.module_of(source).imports
     distributed, torch = (name_of_module(modules, name) for name in ("torch.distributed", "torch"))
-    statement = next(
-        (one for one in all_nodes(source.tree) if isinstance(one, ast.If) and one.test is test), None
-    )
+    statement = next((one for one in all_nodes(source.tree, ast.If) if one.test is test), None)
     if statement is None or not distributed or not torch or not _begins_with_if(source, statement):
         return ()
     name, told = _free_name(source), ast.unparse(test)
@@ -95,5 +93,5 @@ def _begins_with_if(source: Source, statement: ast.If) -> bool:
 
 
 def _free_name(source: Source) -> str:
-    names = {one.id for one in all_nodes(source.tree) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(source.tree, ast.Name)}
     return next(name for name in ("agreed", "agreed_by_all", "agreed_by_all_ranks") if name not in names)

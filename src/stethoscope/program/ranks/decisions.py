@@ -101,6 +101,10 @@ class Ranks:
             return True
         return isinstance(value, Applied | Delayed) and id(value.site.node) in self.collective_nodes
 
+    def parts(self, scope: Scope) -> bool:
+        """Whether a condition asks for the rank."""
+        return _asks(scope) is not None
+
     def conditions(self, event: Event) -> Iterator[tuple[Scope, bool]]:
         """The conditions around an event that ask for the rank, and whether the first rank meets them."""
         for scope in event.scopes():
@@ -362,7 +366,7 @@ class Decisions:
             if not any(local.get(id(scope)) for scope in event.scopes() if scope.kind != "loop"):
                 continue
             if isinstance(event, Assignment):
-                found |= self._stored(event)
+                found |= self.stored(event)
             elif isinstance(event, Jump) and event.kind == "return" and event.within:
                 found.add(event.within[-1].name)
         found |= {name for event in self._flags if found & event.asked for name in event.names}
@@ -373,7 +377,7 @@ class Decisions:
     def _flags(self) -> tuple[_Flag, ...]:
         """`self.done = self.bad >= self.patience`: what is asked of a mark is one."""
         return tuple(
-            _Flag(frozenset(self._stored(event)), self._asked_names(event.site.source, event.site.node))
+            _Flag(frozenset(self.stored(event)), self.asked_names(event.site.source, event.site.node))
             for event in self.ranks.walk.trace.events
             if isinstance(event, Assignment)
             and isinstance(event.site.node, ast.Compare | ast.BoolOp | ast.UnaryOp)
@@ -385,7 +389,7 @@ class Decisions:
         asked: set[Function] = set()
         for event in self.ranks.walk.trace.events:
             if isinstance(event, Jump) and event.kind == "return" and event.within:
-                own = {n.attr for n in all_nodes(event.site.node) if isinstance(n, ast.Attribute)}
+                own = {n.attr for n in all_nodes(event.site.node, ast.Attribute)}
                 if own & marked:
                     asked.add(event.within[-1])
         index = self.ranks.walk.trace.run.index
@@ -420,19 +424,19 @@ class Decisions:
     def _asks_for(self, scope: Scope, marked: set[str]) -> bool:
         node = scope.node
         test = node.test if isinstance(node, ast.While) else node if scope.kind == "if" else None
-        if test is None or not marked & self._asked_names(scope.source, test):
+        if test is None or not marked & self.asked_names(scope.source, test):
             return False
         return not self.ranks.is_shared(scope.value)
 
-    def _stored(self, event: Assignment) -> set[str]:
+    def stored(self, event: Assignment) -> set[str]:
         """The names that an assignment stores; a variable of a function is that function's alone."""
         around = self._functions_around(event.site.source, event.site.node)
         nodes = [node for function in around[:1] for node in all_nodes(function.node)]
         shared = {n for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
-        own = {n.id for n in all_nodes(event.target) if isinstance(n, ast.Name)} - shared
+        own = {n.id for n in all_nodes(event.target, ast.Name)} - shared
         return {_inside(name, *around[:1]) if name in own else name for name in _stored_names(event.target)}
 
-    def _asked_names(self, source: Source, node: ast.AST) -> frozenset[str]:
+    def asked_names(self, source: Source, node: ast.AST) -> frozenset[str]:
         """The names in an expression, each also as the variable of a function around it."""
         around = self._functions_around(source, node)
         names = set(names_in(node))

@@ -1,7 +1,8 @@
-"""Replicas that begin with weights of their own, in programs that average gradients by hand.
+"""Replicas that begin with weights of their own.
 
 A wrapper of torch sends the weights of the first rank to all others when it is made. Who averages gradients
-without one must do so too, or make all ranks draw the same weights.
+without one must do so too, or make all ranks draw the same weights. What the first rank alone loads behind
+that moment is its own: weights, or the state of an optimizer.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from dataclasses import dataclass
 
 from stethoscope.program.evaluation.evaluations import called_network
 from stethoscope.program.loop.moves import Kind, Move
+from stethoscope.program.loop.roles import Role, role_of
 from stethoscope.program.ranks.decisions import Ranks
 from stethoscope.program.ranks.shares import has_rank
-from stethoscope.program.walk.events import Call
+from stethoscope.program.walk.events import Call, Scope
 from stethoscope.program.walk.networks import networks
 from stethoscope.program.walk.values import Applied, Instance, Value
 
@@ -23,7 +25,9 @@ WRAPPING = frozenset({
     "DistributedDataParallel", "DDP", "FullyShardedDataParallel", "FSDP", "fully_shard", "initialize",
     "prepare",
 })  # fmt: skip
-ALIKE = ("broadcast", "sync", "scatter", "load_state_dict", "from_pretrained")
+REPLICATING = frozenset({"DistributedDataParallel", "DDP"})
+SENDING = ("broadcast", "sync", "scatter")
+ALIKE = (*SENDING, "load_state_dict", "from_pretrained")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,14 +59,43 @@ def parted_replicas(ranks: Ranks) -> Iterator[PartedReplicas]:
             return
 
 
+def loaded_on_some(ranks: Ranks) -> Iterator[tuple[Call, Scope]]:
+    """Each state that only some ranks load, and that nothing sends to the others, with its condition."""
+    calls = [event for event in ranks.walk.trace.events if isinstance(event, Call)]
+    wrapped: list[Value] = []
+    for place, call in enumerate(calls):
+        if _last_name(call) in REPLICATING and call.args:
+            wrapped.extend(networks(call.args[0]))
+        if call.name != "load_state_dict" or call.receiver is None:
+            continue
+        condition, is_first = next(ranks.conditions(call), (None, True))
+        if condition is None or not _is_replicated(ranks, call.receiver, wrapped):
+            continue
+        others = (one for one in calls if one.name == call.name and one is not call)
+        is_shared = any(first is not is_first for one in others for _, first in ranks.conditions(one))
+        later = (one.name for one in calls[place:])
+        if not is_shared and not any(word in name for name in later for word in SENDING):
+            yield call, condition
+
+
+def _is_replicated(ranks: Ranks, receiver: Value, wrapped: list[Value]) -> bool:
+    """Whether a state is that of an optimizer, or of a network that was wrapped before."""
+    if role_of(ranks.walk.trace.run, receiver) is Role.OPTIMIZER:
+        return True
+    return any(one is network for one in networks(receiver) for network in wrapped)
+
+
+def _last_name(call: Call) -> str:
+    return str(getattr(call.callee, "name", "")).rpartition(".")[2] or call.name
+
+
 def _is_of_gradients(call: Call) -> bool:
     around = (function.name for function in call.within)
     return "reduce" in call.name and any("grad" in text for text in (call.site.text, *around))
 
 
 def _makes_alike(call: Call) -> bool:
-    last = str(getattr(call.callee, "name", "")).rpartition(".")[2] or call.name
-    return last in WRAPPING or any(word in call.name for word in ALIKE)
+    return _last_name(call) in WRAPPING or any(word in call.name for word in ALIKE)
 
 
 def _makers(ranks: Ranks) -> Iterator[ast.AST]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.loop.roles import OPTIMIZER_CLASSES
 from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.calls import bare_name
@@ -75,9 +76,17 @@ def _trained(function: Function) -> dict[str, str]:
         for call in all_nodes(node.value, ast.Call):
             if bare_name(call) == "parameters" and isinstance(call.func, ast.Attribute):
                 network = dotted(call.func.value)
-                if name and network and ("optim" in name.lower() or name == "opt"):
+                if (
+                    name
+                    and network
+                    and (_is_optimizer(node.value) or "optim" in name.lower() or name == "opt")
+                ):
                     found[name] = network
     return found
+
+
+def _is_optimizer(made: ast.expr) -> bool:
+    return isinstance(made, ast.Call) and bare_name(made) in OPTIMIZER_CLASSES
 
 
 def _has_network(names: list[str]) -> bool:

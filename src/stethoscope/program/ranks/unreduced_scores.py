@@ -55,10 +55,10 @@ def _shared_loaders(source: Source) -> Iterator[tuple[str, Site]]:
     """The loaders of held-out data, by name, whose sampler deals the samples out."""
     samplers: dict[str, ast.Call] = {}
     for name, value in _assigned(source):
-        for call in (one for one in all_nodes(value) if isinstance(one, ast.Call)):
+        for call in (one for one in all_nodes(value, ast.Call)):
             if bare_name(call) == "DistributedSampler":
                 samplers[name] = call
-    for name, made in _assigned(source):
+    for name, made in (*_assigned(source), *_handed_back(source)):
         if isinstance(made, ast.Call):
             told = {word.arg: word.value for word in made.keywords}
             given = told.get("sampler")
@@ -70,6 +70,22 @@ def _shared_loaders(source: Source) -> Iterator[tuple[str, Site]]:
             is_held_out = HELD_OUT & {*words(name), *words(data)} or _is_in_order(sampler)
             if isinstance(sampler, ast.Call) and is_held_out:
                 yield name, Site(source, sampler)
+
+
+def _handed_back(source: Source) -> Iterator[tuple[str, ast.expr]]:
+    """`train, val = loaders()`: what names get of a function of the file that has one return."""
+    for function in all_nodes(source.tree, *FunctionNode.__args__):
+        returned = [one.value for one in own_nodes(function, ast.Return)]
+        if len(returned) != 1:
+            continue
+        for node in all_nodes(source.tree, ast.Assign):
+            if not (isinstance(node.value, ast.Call) and bare_name(node.value) == function.name):
+                continue
+            match node.targets[0], returned[0]:
+                case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                    yield from ((_name(target), value) for target, value in zip(targets, values, strict=True))
+                case target, ast.Call() as value:
+                    yield _name(target), value
 
 
 def _is_in_order(sampler: ast.AST | None) -> bool:

@@ -167,13 +167,10 @@ def _is_the_same_in_all_rounds(loop: TrainingLoop, test: ast.AST) -> bool:
         or any(isinstance(one, ast.Call) for one in all_nodes(test))
     ):
         return False
-    names = {one.id for one in all_nodes(test) if isinstance(one, ast.Name)}
+    names = {one.id for one in all_nodes(test, ast.Name)}
     outer = [scope.node for scope in loop.body.outwards() if scope.kind == "loop"]
     changed = {
-        one.id
-        for node in outer
-        for one in all_nodes(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        one.id for node in outer for one in all_nodes(node, ast.Name) if isinstance(one.ctx, ast.Store)
     }
     stored = {
         one.attr
@@ -182,7 +179,7 @@ def _is_the_same_in_all_rounds(loop: TrainingLoop, test: ast.AST) -> bool:
         for one in own_nodes(function.node, ast.Attribute)
         if isinstance(one.ctx, ast.Store)
     }
-    attributes = {one.attr for one in all_nodes(test) if isinstance(one, ast.Attribute)}
+    attributes = {one.attr for one in all_nodes(test, ast.Attribute)}
     is_compared = isinstance(test, ast.Compare)
     return is_compared and not names & changed and not attributes & stored
 

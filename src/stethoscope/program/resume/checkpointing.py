@@ -75,11 +75,11 @@ class Resumption:
     @cached_property
     def loads(self) -> tuple[Call, ...]:
         """Every `load_state_dict` before training."""
-        return tuple(_loads(self.walk))
+        return tuple(loads_before_training(self.walk))
 
     def restores(self, role: Role) -> bool:
         """Whether something of this part is restored, or may be."""
-        return any(_may_be(self.walk, call, role) for call in self.loads) or self._is_read(role)
+        return any(may_be(self.walk, call, role) for call in self.loads) or self._is_read(role)
 
     @cached_property
     def only_starts(self) -> bool:
@@ -114,9 +114,9 @@ class Resumption:
 
 def resumptions(walk: Walk) -> Iterator[Resumption]:
     """The place at which a walk goes on with an earlier training, where there is one."""
-    if _restores_everything(walk):
+    if restores_everything(walk):
         return
-    for call in (*_loads(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
+    for call in (*loads_before_training(walk), *_weights_by_engine(walk), *_weights_by_function(walk)):
         if call.name == "load_state_dict" and loaded_role(walk, call) is not Role.MODEL:
             continue
         if _is_from_memory(walk, call):
@@ -139,7 +139,7 @@ def _go_together(walk: Walk, load: Call, counter: Assignment) -> bool:
     counted, loaded = _files(walk, counter.value), _files(walk, load.args[0] if load.args else None)
     if not counted or not loaded or counted & loaded:
         return True
-    others = [_files(walk, call.args[0]) for call in _loads(walk) if call.args]
+    others = [_files(walk, call.args[0]) for call in loads_before_training(walk) if call.args]
     return load.within[-1:] == counter.within[-1:] and not any(counted & other for other in others)
 
 
@@ -163,18 +163,18 @@ def _is_from_memory(walk: Walk, load: Call) -> bool:
 
 def without_weights(walk: Walk) -> Call | None:
     """Where the state of an optimizer is read from a file before training, and no weights are."""
-    loads = list(_loads(walk))
+    loads = list(loads_before_training(walk))
     restored = next(
-        (call for call in loads if loaded_role(walk, call) is Role.OPTIMIZER and _is_of_file(walk, call)),
+        (call for call in loads if loaded_role(walk, call) is Role.OPTIMIZER and is_of_file(walk, call)),
         None,
     )
-    if restored is None or _restores_everything(walk):
+    if restored is None or restores_everything(walk):
         return None
     others = [call for call in loads if call is not restored and not _is_of_average(walk, call)]
-    if any(_may_be(walk, call, Role.MODEL) for call in others):
+    if any(may_be(walk, call, Role.MODEL) for call in others):
         return None
     is_read = Resumption(walk, restored, None, True)._is_read(Role.MODEL) or _speaks_of_weights(restored)
-    return None if is_read or _has_trained_weights(walk) else restored
+    return None if is_read or has_trained_weights(walk) else restored
 
 
 def _speaks_of_weights(load: Call) -> bool:
@@ -184,7 +184,8 @@ def _speaks_of_weights(load: Call) -> bool:
     return any(role_by_name(key) is Role.MODEL and not AVERAGES & set(words(key)) for key in keys)
 
 
-def _is_of_file(walk: Walk, load: Call) -> bool:
+def is_of_file(walk: Walk, load: Call) -> bool:
+    """Whether what is loaded comes out of a file."""
     return any(is_loaded(one) for value in load.args[:1] for one in ancestry(walk.trace.run, value))
 
 
@@ -197,7 +198,7 @@ def _is_of_average(walk: Walk, load: Call) -> bool:
     return bool(filled) and all(is_copy(one, trained) for one in filled)
 
 
-def _has_trained_weights(walk: Walk) -> bool:
+def has_trained_weights(walk: Walk) -> bool:
     """Whether a library reads the network from a file."""
     calls = (event for event in walk.trace.events if isinstance(event, Call))
     return any(call.name in INTO_NETWORKS or call.name == "from_pretrained" for call in calls)
@@ -222,7 +223,8 @@ def _loops_around(event: Event) -> Iterator[Scope]:
     return (scope for scope in event.scopes() if scope.kind == "loop")
 
 
-def _loads(walk: Walk) -> Iterator[Call]:
+def loads_before_training(walk: Walk) -> Iterator[Call]:
+    """Every `load_state_dict` of a walk before its training begins."""
     begins = first_backward(walk)
     for event in walk.trace.events[: max(begins, 0)]:
         if isinstance(event, Call) and event.name == "load_state_dict" and event.receiver is not None:
@@ -242,7 +244,7 @@ def loaded_role(walk: Walk, call: Call) -> Role | None:
     return opened
 
 
-def _may_be(walk: Walk, call: Call, role: Role) -> bool:
+def may_be(walk: Walk, call: Call, role: Role) -> bool:
     """Whether a load restores something of this part, or something of which the part is not known."""
     value = call.receiver
     options = value.options if isinstance(value, Choice) else (value,)
@@ -260,7 +262,7 @@ def _is_ours(walk: Walk, call: Call) -> bool:
     return isinstance(call.callee, FunctionValue | ClassValue)
 
 
-def _restores_everything(walk: Walk) -> bool:
+def restores_everything(walk: Walk) -> bool:
     """accelerate, deepspeed and the like restore all they were given."""
     return any(True for _ in engine_loads(walk))
 
@@ -505,7 +507,7 @@ def _is_in_skipped_round(step: Event) -> bool:
     scope = next((s for s in step.scopes() if s.kind in {"if", "loop"}), None)
     if scope is None or scope.kind != "if" or not scope.arm or not _words_in(scope.node) & SKIPPING_WORDS:
         return False
-    asked = (node for node in all_nodes(scope.source.tree) if isinstance(node, ast.If))
+    asked = (node for node in all_nodes(scope.source.tree, ast.If))
     body = next((node.body for node in asked if node is scope.node or node.test is scope.node), [])
     called = {name for statement in body for name in names_in(statement)}
     return bool(body) and isinstance(body[-1], ast.Continue) and "backward" not in called

@@ -121,6 +121,6 @@ def _key_of(target: ast.expr, holders: Sequence[str]) -> str | None:
 
 def _does_nothing(hook: Function) -> bool:
     """Whether a method leaves out what it stands for: nothing in it but a message."""
-    calls = [node for node in all_nodes(hook.node) if isinstance(node, ast.Call)]
+    calls = all_nodes(hook.node, ast.Call)
     named = {getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls}
     return named <= {"print", "info", "warning", "debug", "log"}

@@ -110,7 +110,7 @@ def _spoken_around(load: ast.Call, nodes: list[ast.AST]) -> set[str]:
     for node in nodes:
         if isinstance(node, ast.If | ast.IfExp) and load in all_nodes(node):
             about.append(node.test)
-    read = {node.id for arg in load.args for node in all_nodes(arg) if isinstance(node, ast.Name)}
+    read = {node.id for arg in load.args for node in all_nodes(arg, ast.Name)}
     for node in nodes:
         if isinstance(node, ast.Assign) and any(getattr(target, "id", "") in read for target in node.targets):
             about.append(node.value)

@@ -271,10 +271,8 @@ def _is_given(cls: Class, call: ast.Call, name: str) -> bool:
         return True
     sources = {
         node.value.id
-        for node in all_nodes(init.node)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Name)
-        and any(_own_attribute(target) == name for target in node.targets)
+        for node in all_nodes(init.node, ast.Assign)
+        if isinstance(node.value, ast.Name) and any(_own_attribute(target) == name for target in node.targets)
     }
     given = {keyword.arg for keyword in call.keywords} | set(init.parameters[1 : len(call.args) + 1])
     return bool(given & sources) or None in given
@@ -283,10 +281,8 @@ def _is_given(cls: Class, call: ast.Call, name: str) -> bool:
 def _own_attributes(cls: Class) -> set[str]:
     return {
         node.attr
-        for node in all_nodes(cls.node)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and dotted(node.value) == "self"
+        for node in all_nodes(cls.node, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and dotted(node.value) == "self"
     }
 
 

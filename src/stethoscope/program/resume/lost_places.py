@@ -131,12 +131,7 @@ def _takes_all(sources: list[Source]) -> bool:
 def chance_begun_anew(index: Index) -> Iterator[LostPlace]:
     """The states of random numbers that are kept and never set, though the program begins with a seed."""
     sources = [module.source for module in index.modules.values() if not is_test(module.source)]
-    called = {
-        _last(node.func)
-        for source in sources
-        for node in all_nodes(source.tree)
-        if isinstance(node, ast.Call)
-    }
+    called = {_last(node.func) for source in sources for node in all_nodes(source.tree, ast.Call)}
     if called & SETTING or not called & SEEDING:
         return
     read = {key for source in sources for key in _keys_read(source.tree)}
@@ -181,7 +176,7 @@ def _deals_out_data(cls: Class, kept: Iterable[str]) -> bool:
 
 def _own_keys(saving: Function) -> Iterator[tuple[str, ast.AST]]:
     """The keys of the table that a method gives back, where it is written in one piece."""
-    returned = [node.value for node in own_nodes(saving.node) if isinstance(node, ast.Return)]
+    returned = [node.value for node in own_nodes(saving.node, ast.Return)]
     if len(returned) != 1:
         return
     match returned[0]:
@@ -200,9 +195,7 @@ def _is_state(value: ast.expr) -> bool:
 
 def _attributes_set(loading: Function) -> set[str]:
     """The attributes that a state is told to, for states that are objects: `self.cursor = state.cursor`."""
-    return {
-        node.attr for node in own_nodes(loading.node) if isinstance(node, ast.Attribute) and _is_read(node)
-    }
+    return {node.attr for node in own_nodes(loading.node, ast.Attribute) if _is_read(node)}
 
 
 def _is_read(node: ast.Attribute) -> bool:
@@ -236,4 +229,4 @@ def _hands_on(loading: Function) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in all_nodes(node) if isinstance(one, ast.Name)}
+    return {one.id for one in all_nodes(node, ast.Name)}

@@ -7,18 +7,19 @@ saved of the wrapper and loaded into the network itself with `strict=False` fits
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stethoscope.program.index import Class, External, dotted
 from stethoscope.program.loop.roles import Role
 from stethoscope.program.resume.checkpointing import Resumption, is_loaded, loaded_role
-from stethoscope.program.walk.ancestry import quietly
+from stethoscope.program.syntax import all_nodes, own_nodes
+from stethoscope.program.walk.ancestry import ancestry, quietly
 from stethoscope.program.walk.events import Assignment, Call, Event
 from stethoscope.program.walk.execution import Execution
 from stethoscope.program.walk.given_back import UNCHANGED
 from stethoscope.program.walk.trace import Trace
-from stethoscope.program.walk.values import Constant, Part, Site, Table, Value
+from stethoscope.program.walk.values import Constant, Instance, Part, Site, Table, Value
 
 PREFIXES = {"DistributedDataParallel": "module.", "DataParallel": "module.", "compile": "_orig_mod."}
 INNER = ("module", "_orig_mod")  # by which a wrapper gives its network
@@ -45,11 +46,14 @@ def prefixed_states(resumption: Resumption) -> Iterator[PrefixedState]:
         if not (isinstance(strict, Constant) and strict.value is False):
             continue
         key, own = _key(trace.run, load), _prefix_of_receiver(trace, load)
+        added = ""
+        if key is None:
+            key, added = _renamed_key(trace.run, load)
         if key is None or own is None or loaded_role(resumption.walk, load) is not Role.MODEL:
             continue
         saves = [(site, found) for name, site, found in kept if name == key]
-        if saves and all(found is not None and found != own for _, found in saves):
-            yield PrefixedState(load, saves[0][0], own, saves[0][1] or "")
+        if saves and all(found is not None and added + found != own for _, found in saves):
+            yield PrefixedState(load, saves[0][0], own, added + (saves[0][1] or ""))
 
 
 def _saved(trace: Trace) -> Iterator[tuple[str, Site, str | None]]:
@@ -80,14 +84,76 @@ def _key(run: Execution, load: Call) -> str | None:
     return WHOLE if given is not None and is_loaded(given) else None
 
 
-# What is wrapped, by the assignments before
+def _renamed_key(run: Execution, load: Call) -> tuple[str | None, str]:
+    """The key of a state whose names all get a beginning first: `{f"module.{n}": v for n, v in ..}`."""
+    given = quietly(run, load.args[0]) if load.args else None
+    made = _comprehension(load)
+    added = _added(made) if made is not None else ""
+    if not added or not isinstance(given, Table) or given.entries:
+        return None, ""
+    pieces = [one for rest in given.rest for one in ancestry(run, rest) if isinstance(one, Part)]
+    keys = {one.key for one in pieces if isinstance(one.key, str) and is_loaded(quietly(run, one.base))}
+    return (str(keys.pop()), added) if len(keys) == 1 else (None, "")
+
+
+def _comprehension(load: Call) -> ast.DictComp | None:
+    """The comprehension that a load is given, or the last one that its name was given in the function."""
+    node = load.site.node
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    given: ast.expr | None = node.args[0]
+    if isinstance(given, ast.Name):
+        made = [
+            one.value
+            for one in _assignments(load)
+            if one.lineno < node.lineno and any(ast.unparse(target) == given.id for target in one.targets)
+        ]
+        given = made[-1] if made else None
+    return given if isinstance(given, ast.DictComp) else None
+
+
+def _assignments(load: Call) -> Sequence[ast.Assign]:
+    if load.within:
+        return own_nodes(load.within[-1].node, ast.Assign)
+    return all_nodes(load.site.source.tree, ast.Assign)
+
+
+def _added(made: ast.DictComp) -> str:
+    """What a comprehension writes before every name that it takes over; "" where it does something else."""
+    match made.generators:
+        case [ast.comprehension(target=ast.Tuple(elts=[ast.Name(id=name), _]), ifs=[])]:
+            pass
+        case _:
+            return ""
+    match made.key:
+        case ast.JoinedStr(
+            values=[ast.Constant(value=str(added)), ast.FormattedValue(value=ast.Name(id=written))]
+        ) if written == name:
+            return added
+        case ast.BinOp(left=ast.Constant(value=str(added)), op=ast.Add(), right=ast.Name(id=written)) if (
+            written == name
+        ):
+            return added
+    return ""
+
+
+# What is wrapped: by the assignments before, or by what the walk found
 
 
 def _prefix_of_receiver(trace: Trace, call: Call) -> str | None:
     node = call.site.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return None
-    return _prefix(trace, node.func.value, call, DEEPEST)
+    found = _prefix(trace, node.func.value, call, DEEPEST)
+    is_bare = call.receiver is not None and isinstance(quietly(trace.run, call.receiver), Instance)
+    if found is None and is_bare and not _wraps(trace):
+        return ""
+    return found
+
+
+def _wraps(trace: Trace) -> bool:
+    """Whether anything in the program is wrapped: then an object may be the inside of a wrapper."""
+    return any(f"{name}(" in source.text for source in trace.run.index.program for name in PREFIXES)
 
 
 def _prefix(trace: Trace, node: ast.expr, at: Event, depth: int) -> str | None:

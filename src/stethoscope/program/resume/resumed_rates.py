@@ -172,9 +172,7 @@ def _rates_given(event: Event) -> list[ast.AST]:
     if "lr" not in function.source.text:
         return []
     set_there = [
-        node.value
-        for node in all_nodes(function.node)
-        if isinstance(node, ast.Assign) and any(map(_is_rate, node.targets))
+        node.value for node in all_nodes(function.node, ast.Assign) if any(map(_is_rate, node.targets))
     ]
     used = _closure(set_there, _variables(function.node))
     return list(_handed(event, list(function.parameters), used))
@@ -233,7 +231,7 @@ def _variables(tree: ast.AST) -> dict[str, list[ast.expr]]:
 
 def _names(node: ast.AST) -> set[str]:
     """The variables and attributes in an expression, called functions left out."""
-    called = {id(inner.func) for inner in all_nodes(node) if isinstance(inner, ast.Call)}
+    called = {id(inner.func) for inner in all_nodes(node, ast.Call)}
     found = (
         getattr(inner, "attr", getattr(inner, "id", None))
         for inner in all_nodes(node)

@@ -164,7 +164,7 @@ def _is_weights(walk: Walk, given: ast.expr) -> bool:
 
 def _is_lasting(path: ast.expr) -> bool:
     """Whether an expression can be written once more and names the same file."""
-    calls = [one for one in all_nodes(path) if isinstance(one, ast.Call)]
+    calls = all_nodes(path, ast.Call)
     return {getattr(call.func, "attr", getattr(call.func, "id", "")) for call in calls} <= PATHS
 
 

@@ -48,7 +48,8 @@ def never_due(index: Index, settings: SettingsTree) -> Iterator[NeverDue]:
 
 
 def _own_loops(module: Module) -> list[ast.For]:
-    inside = {id(one) for node in all_nodes(module.source.tree, ast.FunctionDef) for one in ast.walk(node)}
+    functions = all_nodes(module.source.tree, ast.FunctionDef)
+    inside = {id(one) for node in functions for one in all_nodes(node, ast.For)}
     return [node for node in all_nodes(module.source.tree, ast.For) if id(node) not in inside]
 
 

@@ -157,16 +157,16 @@ def _flags(code: Mentions) -> Iterator[Option]:
     for name in sorted(names):
         for spot in code.calls.get(name, ()):
             assert isinstance(spot.node, ast.Call)
-            yield from _flag(spot.node, name, spot.source)
+            yield from _flag(spot.node, name, spot.source, code)
     for spot in code.attributes.get("add_argument", ()):  # add = parser.add_argument
         around = code.parents.get(id(spot.node))
         if isinstance(around, ast.Assign) and isinstance(around.targets[0], ast.Name):
             for call in code.calls.get(around.targets[0].id, ()):
                 if call.source is spot.source and isinstance(call.node, ast.Call):
-                    yield from _flag(call.node, "add_argument", call.source)
+                    yield from _flag(call.node, "add_argument", call.source, code)
 
 
-def _flag(call: ast.Call, name: str, source: Source) -> Iterator[Option]:
+def _flag(call: ast.Call, name: str, source: Source, code: Mentions) -> Iterator[Option]:
     """`parser.add_argument("--name", ...)` and absl's likes."""
     texts = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if not texts:
@@ -175,13 +175,21 @@ def _flag(call: ast.Call, name: str, source: Source) -> Iterator[Option]:
     if name in {"add_argument", "add_option"}:
         longest = next((text for text in texts if text.startswith("--")), texts[0])
         target = literal(given.get("dest")) or longest.lstrip("-").replace("-", "_")
-        default = literal(given.get("default"))
+        default = _default(given.get("default"), code)
         if literal(given.get("action")) in {"store_true", "store_false"} and "default" not in given:
             default = literal(given.get("action")) == "store_false"
         if literal(given.get("action")) not in {"help", "version"}:
             yield Option(str(target), source.where(call), "flag", default, origin=source.file)
     elif len(call.args) > 1:
         yield Option(texts[0], source.where(call), "flag", literal(call.args[1]), origin=ABSL)
+
+
+def _default(value: ast.expr | None, code: Mentions) -> object:
+    """What stands behind `default=`: written out, or a constant that the program gives once."""
+    if not isinstance(value, ast.Name):
+        return literal(value)
+    spots = code.given.get(value.id, ())
+    return literal(spots[0].node) if len(spots) == 1 and isinstance(spots[0].node, ast.Constant) else None
 
 
 def _dicts(code: Mentions) -> Iterator[Option]:

@@ -31,6 +31,7 @@ _COPIES = frozenset({"dataclasses.replace", "OmegaConf.merge", "omegaconf.OmegaC
 _FLAGS = ("add_argument", "add_subparsers", "(parser", "parser=", "parents=")
 _CHANGES = frozenset({"update", "merge_from_list", "merge_from_file", "merge_with", "merge_with_dotlist"})
 _TYPED = (*PARSING, "from_cli", "from_dotlist")
+_INTO_A_CLASS = frozenset({"cli", "parse", "auto_cli", "CLI"})
 
 
 @remembered
@@ -43,11 +44,13 @@ def _lost_overrides(code: Mentions) -> Iterator[Undone]:
     sources = [source for source in code.index.program if not is_test(source)]
     for source in sources:
         yield from _replaced(source.tree.body, source, code)
+        yield from _left_for_defaults(source.tree.body, source, code)
         yield from _defaults_win(source, code)
         yield from _file_of_defaults_wins(source, code)
     for function in code.index.functions:
         if not is_test(function.source):
             yield from _replaced(function.node.body, function.source, code)
+            yield from _left_for_defaults(function.node.body, function.source, code)
 
 
 # --- made anew, or made for nobody
@@ -79,6 +82,41 @@ def _replaced(body: Sequence[ast.stmt], source: Source, code: Mentions) -> Itera
             told = f"{ast.unparse(statement)} leaves {copied} as it is, and what it gives is not kept"
             replaced = Overwritten((copied,), statement, ast.Name(copied), source, "parsed", told=told)
             yield Undone(replaced, source.where(statement))
+
+
+def _left_for_defaults(body: Sequence[ast.stmt], source: Source, code: Mentions) -> Iterator[Undone]:
+    """Settings that are parsed into an object of a class, while the training gets another one: `Config()`."""
+    statements = list(_in_order(body))
+    for at, statement in enumerate(statements):
+        name, cls = _parsed_into(statement, source, code)
+        if cls is None or any(_reads(one, name, code) for one in statements[at + 1 :]):
+            continue
+        for later in statements[at + 1 :]:
+            made = next((node for node in walk(later) if _is_bare(node, cls, source, code)), None)
+            if isinstance(made, ast.Call):
+                told = (
+                    f"{name} is parsed and only told of: {ast.unparse(later).splitlines()[0]} takes defaults"
+                )
+                replaced = Overwritten((name,), later, made, source, "parsed", told=told)
+                yield Undone(replaced, source.where(statement))
+                break
+
+
+def _parsed_into(statement: ast.stmt, source: Source, code: Mentions) -> tuple[str, Class | None]:
+    """`cfg = tyro.cli(Config)`: the name, and the class that the command line fills."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[given, *_])):
+            if (dotted(func) or "").rpartition(".")[2] in _INTO_A_CLASS:
+                target = code.index.resolve(code.index.module_of(source), dotted(given) or "")
+                return name, target if isinstance(target, Class) else None
+    return "", None
+
+
+def _is_bare(node: ast.AST, cls: Class, source: Source, code: Mentions) -> bool:
+    """Whether an object of a class is made of nothing but defaults."""
+    if not isinstance(node, ast.Call) or node.args or node.keywords:
+        return False
+    return code.index.resolve(code.index.module_of(source), dotted(node.func) or "") is cls
 
 
 def _changed(statement: ast.stmt) -> str:

@@ -34,6 +34,8 @@ def misfit_targets(index: Index, recipe: Recipe | None) -> Iterator[Misfit]:
         names = _taken(index, index.named(target.value))
         own = target.key[:-1]
         for setting in recipe if names is not None else ():
+            if setting.where.file != target.where.file:
+                continue  # files of other groups and experiments have other places in what is composed
             key = setting.key
             name = str(key[len(own)]) if len(key) > len(own) and key[: len(own)] == own else "_"
             if not name.startswith("_") and names is not None and name not in names:

@@ -64,7 +64,7 @@ def _in_block(block: Sequence[ast.stmt], source: Source, code: Mentions) -> Iter
 
 def _in_functions(source: Source, code: Mentions) -> Iterator[Undone]:
     """`self.make_optimizer()` and then `self.make_schedule()`, which sets the rate that it goes by."""
-    functions = [node for node in all_nodes(source.tree) if isinstance(node, ast.FunctionDef)]
+    functions = all_nodes(source.tree, ast.FunctionDef)
     for function in functions:
         for place, statement in enumerate(function.body):
             for optimizer, name, number in _stored(statement):

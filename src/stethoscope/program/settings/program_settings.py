@@ -78,8 +78,7 @@ class ProgramSettings:
         return {
             spot.source.where(key): spot
             for spot in settings_dicts(self.code)
-            for key in all_nodes(spot.node)
-            if isinstance(key, ast.Constant)
+            for key in all_nodes(spot.node, ast.Constant)
         }
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Plain assignments: `x = f()` for `x: Tensor = f()` in a function, and for `if (x := f()) > 0`.
+"""Plain assignments: `x = f()` for `x: Tensor = f()` in a function, `if (x := f())` and `x, y = f(), g()`.
 
 What a class or a file declares keeps its type, which fields and options are read from.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 
-from stethoscope.program.spelling.nodes import become
+from stethoscope.program.spelling.nodes import become, below
 from stethoscope.program.syntax import FunctionNode, blocks
+
+PIECE = "_is_a_piece"  # of a statement that gives several at once, whose place in the file it has
 
 
 def settle_assignments(tree: ast.Module) -> None:
@@ -18,6 +20,7 @@ def settle_assignments(tree: ast.Module) -> None:
         scope, is_inside = waiting.pop()
         for block in blocks(scope):
             block[:] = [one for statement in block for one in _with_names_first(statement)]
+            block[:] = [one for statement in block for one in _one_by_one(statement)]
             for statement in block:
                 if is_inside and isinstance(statement, ast.AnnAssign) and statement.value is not None:
                     become(statement, ast.Assign([statement.target], statement.value))
@@ -40,3 +43,31 @@ def _with_names_first(statement: ast.AST) -> list[ast.AST]:
             return [statement]
     setattr(*holder, ast.copy_location(ast.Name(named.target.id, ast.Load()), named.target))
     return [ast.copy_location(ast.Assign([named.target], named.value), named), statement]
+
+
+def _one_by_one(statement: ast.AST) -> list[ast.AST]:
+    """`a = f()` and `b = g()` for `a, b = f(), g()`, where nothing that is read is written before.
+
+    Pieces of one thing, and what begins together, are left together.
+    """
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(
+            values
+        ):
+            pass
+        case _:
+            return [statement]
+    for place, name in enumerate(names):
+        if not isinstance(name, ast.Name) or not isinstance(values[place], ast.Call | ast.BinOp):
+            return [statement]
+        if any(_reads(value, name.id) for value in values[place + 1 :]):
+            return [statement]
+    made = [ast.Assign([name], value) for name, value in zip(names, values, strict=True)]
+    for one in made:
+        ast.copy_location(one, statement)
+        setattr(one, PIECE, True)
+    return list(made)
+
+
+def _reads(value: ast.expr, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in below(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stethoscope.program.index import Class, Function, Index, Module
 from stethoscope.program.syntax import FunctionNode, children
@@ -88,7 +89,12 @@ def outside_tests(entries: Sequence[Entry]) -> Sequence[Entry]:
 
 def is_test(source: Source) -> bool:
     """Whether a file tests the project: what trains there is no run of anyone's."""
-    *folders, file = source.file.replace("\\", "/").split("/")
+    return _is_of_tests(source.file)
+
+
+@lru_cache(maxsize=16_384)
+def _is_of_tests(path: str) -> bool:
+    *folders, file = path.replace("\\", "/").split("/")
     if file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py":
         return True
     return any(folder in {"tests", "test_utils", "testing"} for folder in folders)

@@ -587,6 +587,8 @@ class Execution:
                 return choice(*(self.attribute(option, name, site) for option in calls.usable(base)))
             case Constant(value=np.ndarray() as array):
                 return array_attribute(array, name)
+            case Items(items=[first, second]) if self.eager and name in {"values", "indices"}:
+                return first if name == "values" else second  # what `max(dim=1)` gave
             case Applied() if (kept := kept_argument(base, name)) is not None:
                 return kept
         return self.part(base, name)

@@ -121,9 +121,8 @@ def _counted_attributes(cls: Class) -> frozenset[str]:
     return frozenset(
         node.target.attr
         for method in cls.methods.values()
-        for node in own_nodes(method.node)
-        if isinstance(node, ast.AugAssign)
-        and isinstance(node.target, ast.Attribute)
+        for node in own_nodes(method.node, ast.AugAssign)
+        if isinstance(node.target, ast.Attribute)
         and dotted(node.target.value) == "self"
         and isinstance(node.value, ast.Constant)
     )
@@ -136,10 +135,8 @@ def _assigned_later(cls: Class) -> frozenset[str]:
         node.attr
         for method in cls.methods.values()
         if method.name != "__init__"
-        for node in own_nodes(method.node)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and dotted(node.value) == "self"
+        for node in own_nodes(method.node, ast.Attribute)
+        if isinstance(node.ctx, ast.Store) and dotted(node.value) == "self"
     )
 
 

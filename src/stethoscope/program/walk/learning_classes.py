@@ -68,7 +68,7 @@ def _is_learning_class(index: Index, user: Class, name: str) -> bool:
 @lru_cache(maxsize=4096)
 def _makes_layers(index: Index, function: Function, depth: int) -> bool:
     """Whether a function puts layers together, or calls one that does: `mlp(64, 128)`, `block(8, 16)`."""
-    calls = (node for node in own_nodes(function.node) if isinstance(node, ast.Call))
+    calls = (node for node in own_nodes(function.node, ast.Call))
     names = {(dotted(call.func) or "").rpartition(".")[2] for call in calls}
     if any(word in name for word in LEARNING_LAYERS for name in names):
         return True
@@ -84,7 +84,7 @@ def _is_scales(call: ast.Call) -> bool:
     made = call.args[0] if call.args else None
     if made is None:
         return (dotted(call.func) or "").rpartition(".")[2] != "Parameter"  # a list or dict of them
-    inside = [node for node in all_nodes(made) if isinstance(node, ast.Call)]
+    inside = all_nodes(made, ast.Call)
     tensors = [
         node for node in inside if (dotted(node.func) or "").rpartition(".")[2] not in PARAMETER_MAKERS
     ]

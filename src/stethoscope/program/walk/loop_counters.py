@@ -167,8 +167,8 @@ def _begun(loop: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
                 asked.add(node.left.id)
             if not isinstance(node, ast.Assign):
                 continue
-            stored.update(n.id for t in node.targets for n in all_nodes(t) if isinstance(n, ast.Name))
-            read = {n.id for n in all_nodes(node.value) if isinstance(n, ast.Name)}
+            stored.update(n.id for t in node.targets for n in all_nodes(t, ast.Name))
+            read = {n.id for n in all_nodes(node.value, ast.Name)}
             found.update(t.id for t in node.targets if isinstance(t, ast.Name) and t.id in read)
     return frozenset(found | (asked & stored))
 

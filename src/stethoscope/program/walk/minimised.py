@@ -84,7 +84,7 @@ def _named_loss(run: Execution, result: Value) -> Value | None:
 
 
 def _return_of(method: Function) -> ast.AST:
-    found = [node for node in own_nodes(method.node) if isinstance(node, ast.Return)]
+    found = own_nodes(method.node, ast.Return)
     return max(found, key=lambda node: node.lineno, default=method.node)
 
 

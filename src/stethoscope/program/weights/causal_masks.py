@@ -233,7 +233,7 @@ def _is_unmasked_layer(cls: Class, call: ast.Call) -> bool:
     for node in all_nodes(cls.node, ast.Assign):
         if not any(dotted(one) == name for target in node.targets for one in _parts(target)):
             continue
-        made = {_last(one.func) for one in all_nodes(node.value) if isinstance(one, ast.Call)}
+        made = {_last(one.func) for one in all_nodes(node.value, ast.Call)}
         if made & {"TransformerEncoder", "TransformerEncoderLayer"} and "Decoder" not in str(made):
             return not _has_mask_in(cls, call, 1)
         if made & {"Transformer", "TransformerDecoder"}:

@@ -12,8 +12,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from stethoscope.program.index import Function, Index, dotted
+from stethoscope.program.index import Class, Function, Index, dotted
 from stethoscope.program.likenesses import words
+from stethoscope.program.remembered import remembered
 from stethoscope.program.syntax import all_nodes, own_nodes
 from stethoscope.program.walk.entries import is_test
 from stethoscope.run import Source
@@ -128,12 +129,19 @@ def _is_torch_attention(function: Function, call: ast.Call) -> bool:
     if not name.startswith("self.") or function.owner is None:
         return False
     attribute = name.split(".")[1]  # `self.core.encoder(..)` is a part of `self.core`
-    for node in all_nodes(function.owner.node, ast.Assign):
-        if any(dotted(target) == f"self.{attribute}" for target in _targets(node)):
-            made = {_last(one.func) for one in all_nodes(node.value) if isinstance(one, ast.Call)}
-            if made.intersection(TRANSFORMERS):
-                return True
-    return False
+    return f"self.{attribute}" in _attending(function.owner)
+
+
+@remembered
+def _attending(cls: Class) -> frozenset[str]:
+    """What a class is given that holds a layer of torch which attends."""
+    return frozenset(
+        name
+        for node in all_nodes(cls.node, ast.Assign)
+        if any(_last(one.func) in TRANSFORMERS for one in all_nodes(node.value, ast.Call))
+        for target in _targets(node)
+        if (name := dotted(target)) is not None
+    )
 
 
 def _targets(node: ast.Assign) -> Iterator[ast.expr]:

@@ -102,7 +102,8 @@ class Launch:
     """A command that starts a program: its script or module, its settings, and the settings files it names.
 
     `overrides` are the settings written as `key=value`, and `words` the same with the whole word, signs and
-    all, as their value; `outputs` are the files that the command writes to.
+    all, as their value; `outputs` are the files that the command writes to. `exports` says that variables of
+    the script's own are set for the program.
     """
 
     script: str
@@ -112,6 +113,7 @@ class Launch:
     where: Where
     outputs: tuple[str, ...] = ()
     words: tuple[Setting, ...] = ()
+    exports: bool = False
 
     @property
     def trains(self) -> bool:
@@ -166,6 +168,7 @@ def _launch(command: Command, source: Text, asked: tuple[Setting, ...]) -> Launc
         source.where(command.start),
         command.outputs,
         tuple(words),
+        any(not _TELLING.match(name) for name in command.exported),
     )
 
 

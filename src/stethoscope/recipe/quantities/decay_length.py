@@ -17,7 +17,8 @@ _NAMES = re.compile(
     r"|cosine_(?:steps|epochs|iters)|(?:lr_)?scheduler_(?:total_)?(?:steps|iters|epochs)|lr_max_(?:steps|iters)"
 )
 _INSIDE = re.compile(
-    r"total_iters|total_steps|max_(?:steps|iters|epochs)|num_training_steps|num_steps|total_epochs"
+    r"(?:total|max|num|num_total|total_num|num_training|total_training)_(?:steps|iters|updates)"
+    r"|(?:max|total)_epochs"
 )
 _SECTIONS = frozenset({"scheduler", "sched", "schedule", "schedulers"})
 # A linear ramp has a length of its own, and so have restarts.
@@ -32,5 +33,6 @@ def read(spelling: Spelling) -> Amount | None:
     is_t_max = spelling.leaf.endswith("t_max")
     if is_t_max or _NAMES.fullmatch(spelling.leaf):
         return Amount(length[0], length[1], PART_OF_T_MAX if is_t_max else "")
-    inside = spelling.around & _SECTIONS and _INSIDE.fullmatch(spelling.leaf)
+    is_length = _INSIDE.fullmatch(spelling.leaf) or (spelling.leaf == "total" and length[1])  # total: 40ep
+    inside = spelling.around & _SECTIONS and is_length
     return Amount(length[0], length[1]) if inside and "noise" not in spelling.around else None

@@ -1,6 +1,7 @@
 """At which points of the run the learning rate drops.
 
-milestones: [20000, 30000]      lr_steps      lr_milestones      decay_epochs: [100, 150]      30,60
+milestones: [20000, 30000]      lr_steps      lr_milestones      decay_epochs: [100, 150]
+30,60      SOLVER.STEPS: [60000, 80000]
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ _NAMES = re.compile(
     r"(?:lr_|sched_|scheduler_|decay_)?milestones|lr_steps|lr_decay_(?:epochs|steps|iters)|lr_drops?|decay_epochs"
     r"|decay_milestones|step_epochs|lr_step_epochs"
 )
+_SECTIONS = frozenset({"solver", "scheduler", "sched"})  # in which a list of steps is one of milestones
 
 
 def read(spelling: Spelling) -> Amount | None:
     """A rising list of positive numbers."""
-    if not _NAMES.fullmatch(spelling.leaf) or not spelling.is_for_training:
+    is_inside = (
+        spelling.leaf == "steps" and bool(spelling.around & _SECTIONS) and "noise" not in spelling.around
+    )
+    if not (is_inside or _NAMES.fullmatch(spelling.leaf)) or not spelling.is_for_training:
         return None
     numbers = as_numbers(_listed(spelling.value))
     if not numbers:

@@ -140,7 +140,12 @@ class Followed:
                 for one in self._rounds(self.value(over, frame, depth)):
                     self._assign(target, one, frame, depth, node)
                     self._block(body, frame, depth)
-            case ast.With(body=body) | ast.While(body=body) | ast.Try(body=body):
+            case ast.With(items=opened, body=body):
+                for item in opened:
+                    if isinstance(item.optional_vars, ast.Name):
+                        frame.names[item.optional_vars.id] = self.value(item.context_expr, frame, depth)
+                self._block(body, frame, depth)
+            case ast.While(body=body) | ast.Try(body=body):
                 self._block(body, frame, depth)
 
     def _moved(self, call: ast.Call, frame: Frame, depth: int) -> None:

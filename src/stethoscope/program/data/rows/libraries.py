@@ -42,6 +42,8 @@ SAME = frozenset({
     "ascontiguousarray", "hstack", "column_stack", "tqdm", "squeeze", "atleast_2d",
 })  # fmt: skip
 SCALERS = ("Scaler", "PowerTransformer", "QuantileTransformer", "PCA", "Imputer")
+# What a camera or a microscope took: its range is a unit, and tells nothing of one part to the other.
+PICTURES = frozenset({"imread", "volread", "mimread", "imreadmulti"})
 HOLDING = ("Dataset", "DataLoader", "Subset", "DMatrix")
 
 
@@ -56,6 +58,8 @@ def library(
         return FUNCTIONS[last](args, named, text)
     if last.endswith(SCALERS):
         return Thing(last)
+    if last in PICTURES:
+        return table((PICTURES, text))
     rows = next((one for one in (*args, *named.values()) if isinstance(one, Rows)), None)
     if last == "Subset" and len(args) == 2:
         return taken(args[0], args[1])
@@ -100,7 +104,9 @@ def method(holder: Any, name: str, args: Sequence[Any], named: Mapping[str, Any]
 
 
 def _measured(rows: Rows, args: Sequence[Any], named: Mapping[str, Any], site: Site) -> Any:
-    """A statistic over rows; one of each row by itself is as good as the row."""
+    """A statistic over rows; one of each row by itself, or of a picture, is as good as the row."""
+    if isinstance(rows.origin, tuple) and rows.origin[0] is PICTURES:
+        return rows
     axis = named.get("axis", named.get("dim", args[0] if args else None))
     along = axis[0] if isinstance(axis, list) and axis else axis
     return (

@@ -1,6 +1,7 @@
-"""Averages of the weights that a checkpoint holds and that a resume leaves there.
+"""What a checkpoint holds and a resume leaves there: averages of the weights, and the best score so far.
 
-The average is made of a network that was not loaded yet, so after the resume it is one of random weights.
+The average is made of a network that was not loaded yet, so after the resume it is one of random weights. A
+record that begins anew is beaten by the first score behind the resume, whatever that is.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from stethoscope.program.walk.values import Site
 from stethoscope.run import Source
 
 AVERAGES = frozenset({"ema", "shadow", "swa", "averaged", "average", "polyak"})
+BEST = frozenset({"best", "record"})
 OPTIMIZERS = frozenset({"optimizer", "optim", "opt", "optimiser"})
 ASKING = frozenset({"get", "pop"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnreadAverage:
+class UnreadEntry:
     """The entry of the checkpoint, where it is saved, and the load that does not ask for it."""
 
     name: str
@@ -42,14 +44,22 @@ class _Load:
 
 
 @remembered
-def unread_averages(index: Index) -> tuple[UnreadAverage, ...]:
+def unread_averages(index: Index) -> tuple[UnreadEntry, ...]:
     """Every average that is saved beside what a resume takes up, and that nothing ever asks for."""
-    bodies = [one for one in index.bodies if not is_test(one.source)]
-    loads = [load for function in bodies for load in _loads(function)]
-    if not loads:
-        return ()
-    sources = {one.source for one in bodies}
+    sources, loads = _resumes(index)
     return tuple(_unread(sources, loads))
+
+
+@remembered
+def unread_records(index: Index) -> tuple[UnreadEntry, ...]:
+    """Every best score that is saved beside what a resume takes up, and that nothing ever asks for."""
+    sources, loads = _resumes(index)
+    return tuple(_unread_records(sources, loads))
+
+
+def _resumes(index: Index) -> tuple[set[Source], list[_Load]]:
+    bodies = [one for one in index.bodies if not is_test(one.source)]
+    return {one.source for one in bodies}, [load for function in bodies for load in _loads(function)]
 
 
 def _loads(function: Function) -> Iterator[_Load]:
@@ -96,7 +106,7 @@ def _key(node: ast.AST, name: str) -> str | None:
     return None
 
 
-def _unread(sources: set[Source], loads: list[_Load]) -> Iterator[UnreadAverage]:
+def _unread(sources: set[Source], loads: list[_Load]) -> Iterator[UnreadEntry]:
     asked = frozenset(key for load in loads for key in load.keys)
     for source in sources:
         for table, entries in _tables(source):
@@ -107,7 +117,40 @@ def _unread(sources: set[Source], loads: list[_Load]) -> Iterator[UnreadAverage]
             for name in averages:
                 if _is_mentioned_elsewhere(sources, name) or not _is_made_before(load, name):
                     continue
-                yield UnreadAverage(name, Site(source, table), Site(load.function.source, load.node))
+                yield UnreadEntry(name, Site(source, table), Site(load.function.source, load.node))
+
+
+def _unread_records(sources: set[Source], loads: list[_Load]) -> Iterator[UnreadEntry]:
+    asked = frozenset(key for load in loads for key in load.keys)
+    for source in sources:
+        for table, entries in _tables(source) if loads else ():
+            load = next((one for one in loads if _takes_up(one, entries)), None)
+            for name, value in entries.items() if load is not None else ():
+                kept = (dotted(value) or "").rpartition(".")[2]
+                if not BEST & set(words(name)) or name in asked or not kept:
+                    continue
+                if (
+                    load is not None
+                    and _is_beaten(source, kept)
+                    and not _is_mentioned_elsewhere(sources, name)
+                ):
+                    yield UnreadEntry(name, Site(source, table), Site(load.function.source, load.node))
+
+
+def _is_beaten(source: Source, kept: str) -> bool:
+    """Whether a score is compared with what a name holds, and kept in its place: `best = acc`."""
+    compared = any(
+        (dotted(side) or "").rpartition(".")[2] == kept
+        for node in all_nodes(source.tree, ast.Compare)
+        if isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        for side in (node.left, *node.comparators)
+    )
+    return compared and any(
+        (dotted(one) or "").rpartition(".")[2] == kept and not isinstance(node.value, ast.Constant)
+        for node in all_nodes(source.tree, ast.Assign)
+        for target in node.targets
+        for one in (target.elts if isinstance(target, ast.Tuple) else [target])
+    )
 
 
 def _tables(source: Source) -> Iterator[tuple[ast.expr, dict[str, ast.expr]]]:
