@@ -137,6 +137,7 @@ CAUSE = Cause(
         ),
         Evidence("steps-and-what-they-gain", WEAK, "the gradients hold nothing but noise", when=says("much")),
         Evidence("loss-settles-high", WEAK, "there is little to learn"),
+        Evidence("loss-settles-high", WEAK, "next to nothing is learned", when=says("hardly")),
         Evidence(
             "overfit-gap",
             MODERATE,

@@ -117,6 +117,7 @@ CAUSE = Cause(
         ),
         Evidence("loss-falls-little", -STRONG, "such small steps throw nothing away", when=says("low_rate")),
         Evidence("loss-settles-high", WEAK, "steps of such a size find nothing lower"),
+        Evidence("loss-settles-high", WEAK, "next to nothing is learned", when=says("hardly")),
         Evidence(
             "loss-settles-high",
             WEAK,

@@ -129,7 +129,7 @@ CAUSE = Cause(
             when=says("loss_rises", False),
         ),
         Evidence("loss-settles-high", WEAK, "a part of the network learns what it can", when=says("much")),
-        Evidence("loss-settles-high", MODERATE, "next to nothing is learned", when=says("hardly")),
+        Evidence("loss-settles-high", WEAK, "next to nothing is learned", when=says("hardly")),
         Evidence(
             "steps-and-what-they-gain", MODERATE, "the steps do not arrive at the weights", when=says("much")
         ),

@@ -85,7 +85,8 @@ def _by_line(series: Series, held: Series, rates: LearningRate | None) -> Iterat
     yield Finding(
         (series.where(int(series.steps[at])), held.where(int(lines[at]))),
         f"{series.name} leaps from {before:.4g} to {after:.4g} at step {int(series.steps[at]):,}, where it "
-        f"began with {first:.4g}, {held.name} from {values[at - 1]:.4g} to {values[at]:.4g}, and both fall again",
+        f"began with {first:.4g}, {held.name} from {values[at - 1]:.4g} to {values[at]:.4g}, and both fall "
+        "again",
         {"before": before, "after": after, "first": first},
         onset=int(series.steps[at]),
         severity=Severity.WARNING,

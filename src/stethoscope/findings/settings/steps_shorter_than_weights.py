@@ -12,8 +12,9 @@ nearly the one that it began as. The rate is too low for a run of this length.
 
 ## When it is harmless
 Weights that were trained before need smaller steps: where settings, source or log speak of such, nothing is
-said. While the rate warms up there is little to see. Plain descent moves weights by the rate times their
-gradients, and is left alone.
+said; nor where a perplexity begins below a thousand, which is that of weights that know their words. While
+the rate warms up there is little to see. Plain descent moves weights by the rate times their gradients, and
+is left alone.
 
 ## References
 - Kingma and Ba, "Adam", 2015, section 2.1: the step is bounded by the rate
@@ -33,7 +34,7 @@ from stethoscope.findings._adams_rate import (
 )
 from stethoscope.findings.finding import Finding, InsufficientData, Rule, Severity
 from stethoscope.signals.learning_rate import LearningRate
-from stethoscope.signals.loss import TrainLoss
+from stethoscope.signals.loss import TrainLoss, words
 from stethoscope.signals.starting_point import StartingPoint
 from stethoscope.signals.training_plan import TrainingPlan
 
@@ -43,6 +44,7 @@ LEAST_STEPS = 100
 SHORT = 0.02  # random weights are a few hundredths large
 VERY_SHORT = 0.01  # no network is trained by this, however its loss falls
 FAR = 0.1  # a weight can get to wherever it is wanted
+TRAINED = 1000.0  # a first perplexity below this: a network that knows nothing has that of its vocabulary
 
 
 def examine(
@@ -59,6 +61,8 @@ def examine(
     is_new = start.from_scratch and start.seems_untrained and not start.given_in_source
     if not is_new or not loss.measures_progress or int(series.steps[-1] - series.steps[0]) < LEAST_STEPS:
         return
+    if "perplexity" in words(series.name) and float(series.values[0]) < TRAINED:
+        raise InsufficientData("a perplexity begins so low where the weights were trained before")
     far = reach(rates, plan, series)
     if far is not None and far >= FAR:
         return
