@@ -546,12 +546,12 @@ def _of_module(run: Execution, function: Value | None) -> Iterator[Value]:
         case _:
             return
     module = run.index.module_of(source)
-    for name in _names_in(node):
+    for name in _names_read(node):
         yield run.global_name(name, module)
 
 
 @lru_cache(maxsize=64)
-def _names_in(node: ast.AST) -> list[str]:
+def _names_read(node: ast.AST) -> list[str]:
     return sorted({one.id for one in all_nodes(node, ast.Name)})
 
 
