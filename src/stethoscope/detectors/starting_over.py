@@ -21,6 +21,7 @@ APART = 0.25  # of what was learned: the two ways down, at their widest
 LEAST_WAY = 12  # values of the second way down
 BLOCKS = 6  # parts of the way down that are compared
 NOISES = 3.0  # of single values, in the logarithm, that what was learned exceeds
+ALIKE = 0.2  # of a length: what folds may differ by
 FALLS = 0.4  # of what was learned is learned again
 LINES = 12  # of a short log that has both losses in each
 FEWEST_BEFORE, FEWEST_BEHIND = 4, 3  # of them around the leap
@@ -40,7 +41,17 @@ class StartOver:
 
 
 def starts_over(values: Values) -> StartOver | None:
-    """The leap after which finite values go the way they went at the start; None where there is none."""
+    """The leap after which finite values go the way they went at the start; None where there is none.
+
+    None too where they begin anew once more, after as many values: folds, one behind the other.
+    """
+    found = _starts_over(values)
+    again = _starts_over(values[found.at :]) if found is not None else None
+    is_fold = found is not None and again is not None and _is_as_long(again.at, found.at)
+    return None if is_fold else found
+
+
+def _starts_over(values: Values) -> StartOver | None:
     if len(values) < LEAST_POINTS:
         return None
     first = max(float(values[0]), float(np.median(values[:AFTER])))
@@ -55,6 +66,10 @@ def starts_over(values: Values) -> StartOver | None:
         if apart is not None and apart <= APART:
             return StartOver(at, before, after, first, apart)
     return None
+
+
+def _is_as_long(part: int, first: int) -> bool:
+    return abs(part - first) <= ALIKE * first
 
 
 def _leaps(values: Values, first: float) -> list[int]:
@@ -92,6 +107,12 @@ def _apart(values: Values, at: int, learned: float) -> float | None:
 
 def starts_over_in_lines(*curves: Values) -> int | None:
     """The line at which all of some curves lose at once most of what they had learned, to learn it again."""
+    at = _lost_in_lines(*curves)
+    again = _lost_in_lines(*(values[at:] for values in curves)) if at is not None else None
+    return None if at is not None and again is not None and _is_as_long(again, at) else at
+
+
+def _lost_in_lines(*curves: Values) -> int | None:
     length = len(curves[0])
     if length < LINES:
         return None

@@ -14,7 +14,7 @@ pays for its beginning twice.
 ## When it is harmless
 New data or a new stage has a level of its own, and a network that knows something learns it along another
 curve. A rate that is raised unsettles a loss and does not send it back to its start. Folds and runs that are
-logged into one file begin anew on purpose, and count their steps anew.
+logged into one file begin anew on purpose: a loss that begins anew again, after as many values, is theirs.
 
 ## References
 - torch.nn.Module.load_state_dict
