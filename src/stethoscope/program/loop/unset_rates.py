@@ -76,18 +76,21 @@ def unread_rates(loop: TrainingLoop) -> Iterator[UnsetRate]:
     for event in loop.events:
         if not isinstance(event, Assignment) or event.owner is None:
             continue
-        match event.target, quietly(loop.run, event.owner):
-            case ast.Attribute(attr="lr" | "learning_rate"), Applied() as optimizer:
-                pass
-            case (
-                ast.Subscript(slice=ast.Constant(value="lr")),
-                Part(base=base, key="defaults"),
-            ) if isinstance(optimizer := quietly(loop.run, base), Applied):
-                pass
-            case _:
-                continue
+        optimizer = _written_beside(loop, event.target, quietly(loop.run, event.owner))
+        if not isinstance(optimizer, Applied):
+            continue
         if optimizer.callee.startswith("torch.optim.") and "lr_scheduler" not in optimizer.callee:
             yield UnsetRate(event.site, ast.unparse(event.target), optimizer.site)
+
+
+def _written_beside(loop: TrainingLoop, target: ast.AST, owner: Value) -> Value | None:
+    """What `optimizer.lr = ..` or `optimizer.defaults["lr"] = ..` writes into."""
+    match target, owner:
+        case ast.Attribute(attr="lr" | "learning_rate"), _:
+            return owner
+        case ast.Subscript(slice=ast.Constant(value="lr")), Part(base=base, key="defaults"):
+            return quietly(loop.run, base)
+    return None
 
 
 def _writes_rate_of_group(node: ast.AST) -> bool:

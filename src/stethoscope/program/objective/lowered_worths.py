@@ -86,7 +86,7 @@ def _is_discounted(worth: ast.BinOp) -> bool:
 
 
 def _spoken(node: ast.AST) -> set[str]:
-    names = (getattr(one, "id", None) or getattr(one, "attr", "") for one in all_nodes(node))
+    names = (str(getattr(one, "id", None) or getattr(one, "attr", "")) for one in all_nodes(node))
     return {word for name in names for word in words(name)}
 
 
