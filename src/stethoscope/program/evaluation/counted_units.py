@@ -26,6 +26,7 @@ from stethoscope.program.walk.entries import is_test
 from stethoscope.program.walk.values import Site
 
 MOST_NAMES = 4  # names behind one number
+DEEPEST = 3  # calls behind one mean
 WRAPPING = frozenset({"float", "int", "item", "detach", "cpu", "abs", "tensor", "numpy", "tolist", "double"})
 AVERAGING = frozenset({"mean", "fmean", "average", "nanmean"})
 PASSING_ON = frozenset({"enumerate", "tqdm", "track", "trange", "iter", "islice", "log_every"})
@@ -85,8 +86,9 @@ def unit_mismatches(index: Index) -> tuple[UnitMismatch, ...]:
 class _Function:
     """A function with what its names are given and what its loops add up."""
 
-    def __init__(self, index: Index, function: Function) -> None:
+    def __init__(self, index: Index, function: Function, depth: int = 0) -> None:
         self.index = index
+        self.depth = depth  # calls that led here
         self.function = function
         self.given: dict[str, list[ast.expr]] = {}
         self.taken: dict[str, list[tuple[ast.Call, int]]] = {}  # out of what calls give, at which place
@@ -167,12 +169,14 @@ class _Function:
 
     def _gives_mean_at(self, call: ast.Call, place: int) -> bool:
         """Whether a call gives a mean loss at a place: a function, or a network that is told answers."""
-        target = self._resolved(call.func)
+        target, depth = self._resolved(call.func), self.depth + 1
+        if depth > DEEPEST:
+            return False  # networks inside networks, or one that calls itself
         if isinstance(target, Function):
-            return _returns_mean_at(self.index, target, place) is True
+            return _returns_mean_at(self.index, target, place, depth) is True
         if isinstance(target, External) or bare_name(call) in {"next", "zip"}:
             return False
-        told = {_returns_mean_at(self.index, forward, place) for forward in _forwards(self.index)}
+        told = {_returns_mean_at(self.index, forward, place, depth) for forward in _forwards(self.index)}
         return told - {None} == {True}
 
     def _answers_labels(self, output: ast.expr) -> bool:
@@ -623,12 +627,26 @@ def _forwards(index: Index) -> tuple[Function, ...]:
     return tuple(found)
 
 
-def _returns_mean_at(index: Index, function: Function, place: int) -> bool | None:
+def _returns_mean_at(index: Index, function: Function, place: int, depth: int) -> bool | None:
     """Whether what a function gives at a place is a mean loss; None where it gives nothing there."""
+    known = _known_returns(index)
+    key = (id(function), place, depth)
+    if key not in known:
+        known[key] = _means_returned(index, function, place, depth)
+    return known[key]
+
+
+@remembered
+def _known_returns(index: Index) -> dict[tuple[int, int, int], bool | None]:
+    """What was found of returned means so far: each network of a program may ask about all others."""
+    return {}
+
+
+def _means_returned(index: Index, function: Function, place: int, depth: int) -> bool | None:
     returned = [one.value for one in own_nodes(function.node, ast.Return)]
     at = [one.elts[place] for one in returned if isinstance(one, ast.Tuple) and len(one.elts) > place]
     at = [one for one in at if not (isinstance(one, ast.Constant) and one.value is None)]
-    within = _Function(index, function)
+    within = _Function(index, function, depth)
     return all(within._is_mean(one) for one in at) if at else None
 
 

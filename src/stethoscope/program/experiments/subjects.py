@@ -12,6 +12,7 @@ from stethoscope.program.experiments.invented import invented
 from stethoscope.program.experiments.things import Foreign, Held, Routine
 from stethoscope.program.index import Class, Function, Index
 from stethoscope.program.settings.settings_tree import SettingsTree
+from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.bounded_arrays import CannotCompute
 from stethoscope.program.walk.calls import option_for
 from stethoscope.program.walk.entries import is_test
@@ -79,13 +80,13 @@ def _fills(run: Execution, network: Instance) -> Iterator[Fill]:
     for event in run.events:
         if not isinstance(event, Call):
             continue
-        if event.name == "apply" and event.receiver is not None and run.force(event.receiver) is network:
-            applied = run.force(event.args[0]) if event.args else None
+        if event.name == "apply" and event.receiver is not None and quietly(run, event.receiver) is network:
+            applied = quietly(run, event.args[0]) if event.args else None
             if isinstance(applied, FunctionValue) and applied.bound is None:
                 yield Fill(applied.function, True, (), {})
         elif isinstance(event.callee, FunctionValue) and event.callee.bound is None and event.args:
             function = event.callee.function
-            if run.force(event.args[0]) is network and FILLING.search(ast.unparse(function.node)):
+            if quietly(run, event.args[0]) is network and FILLING.search(ast.unparse(function.node)):
                 others = tuple(_plain(run, one, DEPTH) for one in event.args[1:])
                 named = {key: _plain(run, one, DEPTH) for key, one in event.keywords.items()}
                 yield Fill(function, False, others, named)

@@ -31,9 +31,10 @@ def axis_of(node: ast.Call, *, of_repeat: bool = False) -> object:
     if given is None:
         return None
     try:
-        return ast.literal_eval(given)
+        axis = ast.literal_eval(given)
     except ValueError:
         return ast.unparse(given)
+    return axis if isinstance(axis, int | str) else ast.unparse(given)
 
 
 def is_of_library(node: ast.Call) -> bool:
