@@ -17,4 +17,6 @@ MISSED = {
     "lr-opt175-betas": "every resume loads the optimizer's constants; that they differ shows in a second run",
     "res-idefics-ratio": "the bumps are no higher than the noise of the loss",
     "amp-fairseq-512": "a scale at its floor is taken for an overflow, though validation had left before",
+    "fw-mps-addcmul": "one layer that stays at its start looks like a loss that settles a little high",
+    "dist-torch-85671": "no gradient or copy of the other rank was logged, and the curve is a healthy one",
 }
