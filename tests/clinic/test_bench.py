@@ -145,6 +145,12 @@ def test_probabilities_that_come_true_have_no_calibration_error() -> None:
     assert calibration_error([Judged(label(n, fault("other")), sure, True) for n in range(20)]) == 1.0
 
 
+def test_equal_probabilities_are_not_parted_by_who_was_right() -> None:
+    even = Opinion("sick", (("labels-wrong", 0.5),))
+    half = [Judged(label(n, fault() if n % 2 else fault("other")), even, True) for n in range(400)]
+    assert calibration_error(half) < 0.15
+
+
 def test_the_plan_has_the_shares_that_it_should() -> None:
     chosen = plan.full(tasks().values())
     assert len({specimen.name for specimen in chosen}) == len(chosen)

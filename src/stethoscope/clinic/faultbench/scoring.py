@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -120,10 +121,18 @@ def calibration_error(runs: Sequence[Judged]) -> float:
 
 
 def reliability(runs: Sequence[Judged]) -> list[Bin]:
-    """How often the first cause is right, by its probability, in ten bins of equal mass."""
-    named = sorted((run.opinion.causes[0][1], run.is_right(1)) for run in runs if run.opinion.causes)
-    parts = [part for part in np.array_split(np.array(named, dtype=float).reshape(-1, 2), BINS) if len(part)]
+    """How often the first cause is right, by its probability, in ten bins of equal mass.
+
+    Many runs share a probability. A hash of the name parts these between two bins, and not who was right.
+    """
+    named = sorted((run for run in runs if run.opinion.causes), key=_by_probability)
+    said = np.array([(run.opinion.causes[0][1], run.is_right(1)) for run in named], dtype=float)
+    parts = [part for part in np.array_split(said.reshape(-1, 2), BINS) if len(part)]
     return [Bin(float(part[:, 0].mean()), int(part[:, 1].sum()), len(part)) for part in parts]
+
+
+def _by_probability(run: Judged) -> tuple[float, int]:
+    return run.opinion.causes[0][1], zlib.crc32(run.label.name.encode())
 
 
 def _checkpoints(runs: Sequence[Judged], metrics: dict[str, Metric], noise: dict[str, float]) -> Share:
