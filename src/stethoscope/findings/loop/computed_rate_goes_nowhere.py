@@ -29,28 +29,27 @@ from stethoscope.signals.training_loops import TrainingLoops
 
 RULE = Rule(code="LOP985", since="0.9", severity=Severity.WARNING, subject=Subject.SOURCE)
 
+TOLD = "is computed with every round and only told: no optimizer gets it"
+NO_WRITER = "nothing in the program writes the rate of a parameter group or moves a scheduler"
+UNREAD = "is written with every round, and the step reads the rate of its groups"
+GROUPS = "the optimizers of torch read param_groups in each step, and nothing else"
+
 
 def examine(loops: TrainingLoops) -> Iterator[Finding]:
-    """Report each rate that the loop computes for its log only."""
+    """Report each rate that the loop computes for its log only, or writes where no step reads it."""
     told: set[Where] = set()
     for loop in loops:
-        for found in unset_rates(loop):
-            if found.site.where in told:
-                continue
-            told.add(found.site.where)
-            yield Finding(
-                (found.site.where, found.optimizer.where),
-                f"`{found.name}` is computed with every round and only told: no optimizer gets it",
-                evidence={"rate": found.site.text, "optimizer": found.optimizer.text},
-                proof="nothing in the program writes the rate of a parameter group or moves a scheduler",
-            )
-        for found in unread_rates(loop):
-            if found.site.where in told:
-                continue
-            told.add(found.site.where)
-            yield Finding(
-                (found.site.where, found.optimizer.where),
-                f"`{found.name}` is written with every round, and the step reads the rate of its groups",
-                evidence={"rate": found.site.text, "optimizer": found.optimizer.text},
-                proof="the optimizers of torch read param_groups in each step, and nothing else",
-            )
+        for rates, said, proof in (
+            (unset_rates(loop), TOLD, NO_WRITER),
+            (unread_rates(loop), UNREAD, GROUPS),
+        ):
+            for found in rates:
+                if found.site.where in told:
+                    continue
+                told.add(found.site.where)
+                yield Finding(
+                    (found.site.where, found.optimizer.where),
+                    f"`{found.name}` {said}",
+                    evidence={"rate": found.site.text, "optimizer": found.optimizer.text},
+                    proof=proof,
+                )
