@@ -6,7 +6,6 @@ discriminator, the average and both optimizers come back, and the generator begi
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,7 +20,7 @@ from stethoscope.program.resume.checkpointing import (
     may_be,
     restores_everything,
 )
-from stethoscope.program.syntax import all_nodes
+from stethoscope.program.resume.unread_entries import is_mentioned_elsewhere
 from stethoscope.program.walk.ancestry import quietly
 from stethoscope.program.walk.events import Call
 from stethoscope.program.walk.values import Choice, Instance, Table, Value
@@ -47,15 +46,12 @@ def abandoned_weights(walk: Walk) -> Iterator[AbandonedWeights]:
         held = holder_of(walk.trace, load.receiver)
         if len(held) != 1 or not held[0].is_known:
             continue
+        others = [one for one in loads if one is not load]
         for network in held[0].owners:
-            entry = _entry_of(walk, network) if isinstance(network, Instance) else ""
-            others = (one for one in loads if one is not load)
-            if (
-                isinstance(network, Instance)
-                and entry
-                and not any(_may_fill(walk, one, network) for one in others)
-                and not _is_asked_for(walk, entry)
-            ):
+            if not isinstance(network, Instance) or any(_may_fill(walk, one, network) for one in others):
+                continue
+            entry = _entry_of(walk, network)
+            if entry and not is_mentioned_elsewhere(walk.trace.run.index.program, entry):
                 yield AbandonedWeights(load, network, entry)
 
 
@@ -90,13 +86,3 @@ def _entry_of(walk: Walk, network: Instance) -> str:
 
 def _is(walk: Walk, value: Value | None, network: Instance) -> bool:
     return value is not None and quietly(walk.trace.run, value) is network
-
-
-def _is_asked_for(walk: Walk, entry: str) -> bool:
-    """Whether this text stands anywhere but as a key of a table that is written."""
-    for source in walk.trace.run.index.program:
-        keys = {id(key) for table in all_nodes(source.tree, ast.Dict) for key in table.keys}
-        texts = all_nodes(source.tree, ast.Constant)
-        if any(text.value == entry and id(text) not in keys for text in texts):
-            return True
-    return False

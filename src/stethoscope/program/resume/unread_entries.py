@@ -7,7 +7,7 @@ record that begins anew is beaten by the first score behind the resume, whatever
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stethoscope.program.index import Function, Index, dotted
@@ -115,7 +115,7 @@ def _unread(sources: set[Source], loads: list[_Load]) -> Iterator[UnreadEntry]:
             if load is None or any(AVERAGES & set(words(key)) for key in load.keys):
                 continue
             for name in averages:
-                if _is_mentioned_elsewhere(sources, name) or not _is_made_before(load, name):
+                if is_mentioned_elsewhere(sources, name) or not _is_made_before(load, name):
                     continue
                 yield UnreadEntry(name, Site(source, table), Site(load.function.source, load.node))
 
@@ -132,7 +132,7 @@ def _unread_records(sources: set[Source], loads: list[_Load]) -> Iterator[Unread
                 if (
                     load is not None
                     and _is_beaten(source, kept)
-                    and not _is_mentioned_elsewhere(sources, name)
+                    and not is_mentioned_elsewhere(sources, name)
                 ):
                     yield UnreadEntry(name, Site(source, table), Site(load.function.source, load.node))
 
@@ -181,7 +181,7 @@ def _takes_up(load: _Load, entries: dict[str, ast.expr]) -> bool:
     return len(common) > 1 and any(OPTIMIZERS & set(words(key)) for key in common)
 
 
-def _is_mentioned_elsewhere(sources: set[Source], name: str) -> bool:
+def is_mentioned_elsewhere(sources: Iterable[Source], name: str) -> bool:
     """Whether a text that is this name stands anywhere but as the key of a table."""
     for source in sources:
         keys = {id(key) for node in all_nodes(source.tree, ast.Dict) for key in node.keys}
